@@ -4,6 +4,7 @@
 - A folder includes only folders that stand before it in ORDER, the order of docs/design.md.
 - The command (src/cli/) is a client of the public headers: of src/ it includes src/base/ and itself only.
 - A public header includes public headers only.
+- No planner and no checker names an operator: they ask for facts of src/operators/.
 """
 import pathlib
 import re
@@ -11,6 +12,7 @@ import sys
 
 ORDER = ["base", "model", "operators", "import", "schedule", "lifetime", "alias", "stream", "share", "pack", "levels", "check",
          "plan", "tflm", "export", "report", "kernels", "run", "generate", "cli"]
+NAMELESS = ["schedule", "lifetime", "alias", "stream", "share", "pack", "levels", "check", "plan"]
 INCLUDE = re.compile(r'^#include "([^"]+)"')
 
 
@@ -19,6 +21,19 @@ def includes(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if match := INCLUDE.match(line):
             yield number, match.group(1)
+
+
+def named_operators(root):
+    """Places in planners and checker that name an operator which has a row."""
+    texts = [path.read_text().partition("_family() {")[2] for path in root.glob("src/operators/*.cc")]
+    names = {name for text in texts for name in re.findall(r'(?<!called = )"([\w.]+)"', text)}
+    if len(names) < 300:
+        yield f"{root / 'src/operators'}: only {len(names)} names of operators are found"
+    for path in sorted(path for folder in NAMELESS for path in root.glob(f"src/{folder}/*.[ch]*")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for name in re.findall(r'"([\w.]+)"', line):
+                if name in names:
+                    yield f"{path}:{number}: names the operator {name}, expected a fact of src/operators/"
 
 
 def faults_of(root):
@@ -45,7 +60,7 @@ def faults_of(root):
 
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent
-    faults = list(faults_of(root))
+    faults = [*faults_of(root), *named_operators(root)]
     for fault in faults:
         print(fault, file=sys.stderr)
     design = (root / "docs/design.md").read_text()

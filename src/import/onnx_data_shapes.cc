@@ -7,8 +7,7 @@
 
 #include "base/text.h"
 #include "import/onnx_attributes.h"
-#include "import/onnx_rules.h"
-#include "operators/context.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -32,7 +31,7 @@ struct AskedRule {
     for (const auto& value : known) pointers.push_back(value ? &*value : nullptr);
     operators::NodeContext context(views_of(*node), version, has_output.size(), std::move(types),
                                    std::move(pointers));
-    infer_by_rule(context, type);
+    infer_types(operators::Format::onnx, type, context);
     std::vector<std::optional<Shape>> found;
     for (std::size_t o = 0; o < has_output.size(); ++o) {
       const Type& output = context.outputs()[o];

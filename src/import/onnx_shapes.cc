@@ -1,7 +1,7 @@
 // Visits operators in dependence order, and bodies at the position of their operator. Every dimension
 // of the inputs is bound before, so all shapes are concrete numbers. What ONNX calls data propagation is then
 // plain constant folding of the few small integer tensors that shapes are computed from (onnx_evaluate.cc).
-// Each operator has a rule (onnx_rules.cc). The file's own declaration settles what rules leave open; if both
+// Each operator has a rule (operators/). The file's own declaration settles what rules leave open; if both
 // exist, they must agree.
 
 #include "import/onnx_shapes.h"
@@ -14,7 +14,7 @@
 #include "import/onnx_attributes.h"
 #include "import/onnx_evaluate.h"
 #include "import/onnx_inference.h"
-#include "import/onnx_rules.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -189,7 +189,7 @@ void Inference::apply_rule(const Operator& op, const wire::NodeProto& node, oper
                            std::size_t subgraph, std::size_t o) {
   if (op.type == node.op_type) expect_sane_attributes(node);
   try {
-    infer_by_rule(context, op.type);
+    infer_types(operators::Format::onnx, op.type, context);
   } catch (const Misfit& problem) {
     throw Error(describe(graph(), subgraph, o),
                 fmt::format("is not valid ONNX: {}", base::quoted(problem.what())));

@@ -34,8 +34,14 @@ class OptionsReader {
       add("axis", it->axis());
       add_activation(it);
     }
-    if (const auto* const it = op_.builtin_options_as_PackOptions()) add("axis", it->axis());
-    if (const auto* const it = op_.builtin_options_as_UnpackOptions()) add("axis", it->axis());
+    if (const auto* const it = op_.builtin_options_as_PackOptions()) {
+      add("axis", it->axis());
+      add("values_count", it->values_count());
+    }
+    if (const auto* const it = op_.builtin_options_as_UnpackOptions()) {
+      add("axis", it->axis());
+      add("num", it->num());
+    }
     if (const auto* const it = op_.builtin_options_as_OneHotOptions()) add("axis", it->axis());
     if (const auto* const it = op_.builtin_options_as_GatherOptions()) {
       add("axis", it->axis());
@@ -51,7 +57,10 @@ class OptionsReader {
 
   template <typename Options>
   void add_activation(const Options* options) {
-    add("fused_activation_function", static_cast<std::int64_t>(options->fused_activation_function()));
+    const auto activation = options->fused_activation_function();
+    add("fused_activation_function", static_cast<std::int64_t>(activation));
+    const std::string_view name = tflite::EnumNameActivationFunctionType(activation);
+    if (!name.empty()) views_.add("activation", name);
   }
 
   void read_windows() {
@@ -106,7 +115,8 @@ class OptionsReader {
     }
   }
 
-  /// The shape that a reshape makes, in older files, which have no input for it. There [0] stands for a number.
+  /// The shape that a reshape makes, in older files, which have no input for it. There [0] stands for a
+  /// number.
   void read_target(const flatbuffers::Vector<std::int32_t>* shape) {
     const bool has_input = op_.inputs() != nullptr && op_.inputs()->size() > 1 && op_.inputs()->Get(1) >= 0;
     if (has_input || shape == nullptr) return;

@@ -91,7 +91,7 @@ bool pick_part(Picking& it, std::size_t input, const std::optional<operators::Sp
 
 bool pick_unpacked(Picking& it) {
   const Value* const from = it.node.value(0);
-  if (from == nullptr || !it.node.has_attribute("axis")) return false;
+  if (from == nullptr || !it.node.has_attribute("num")) return false;
   const std::size_t axis = axis_in(it.node.integer("axis", 0), from->shape.size());
   Walk way{.steps = strides_of(from->shape)};
   way.first = static_cast<std::int64_t>(it.output) * way.steps[axis];

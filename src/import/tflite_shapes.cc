@@ -4,7 +4,7 @@
 //     x int32[1,1]  signature [-1,-1]     SHAPE x -> s     FILL s -> y  float32[1,1], signature [-1,-1]
 //
 // So in such files shapes are inferred. Operators are visited in dependence order, and bodies at the position of
-// their operator, with every size of the inputs known. Each operator has a rule (tflite_rules.cc); small tensors from
+// their operator, with every size of the inputs known. Each operator has a rule (operators/); small tensors from
 // which shapes are computed are computed, too (tflite_evaluate.cc). What rules leave open the signature settles, and
 // the shape in the file if none of the operator's inputs has another size than there. What is still open is asked
 // for. A value that a loop makes larger from round to round is open before the loop.
@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "base/text.h"
@@ -24,9 +23,8 @@
 #include "import/tflite_attributes.h"
 #include "import/tflite_evaluate.h"
 #include "import/tflite_inference.h"
-#include "import/tflite_rules.h"
 #include "import/tflite_tables.h"
-#include "operators/context.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -219,11 +217,9 @@ void TfliteInference::infer_plain(const Operator& op, const tflite::Operator& so
     inputs.push_back(input ? &types[i] : nullptr);
     values.push_back(input && known_[*input].value ? &*known_[*input].value : nullptr);
   }
-  // Rules of ONNX that changed are meant as they are now.
-  constexpr int version = std::numeric_limits<int>::max();
-  operators::NodeContext node(views_of(source), version, op.outputs.size(), std::move(inputs),
-                              std::move(values));
-  infer_by_rule(at(model_.operator_codes(), source.opcode_index()), node);
+  operators::NodeContext node(views_of(source), operators::newest_version, op.outputs.size(),
+                              std::move(inputs), std::move(values));
+  infer_types(operators::Format::tflite, op.type, node);
   const bool is_as_in_file = !changes_sizes(op);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (!op.outputs[i]) continue;

@@ -14,8 +14,8 @@
 
 namespace stowage::operators {
 
-/// The attributes of an operator as rules see them, by name and in the order of the file. Names, texts and lists are
-/// views into the file, which must outlive them. Of a tensor, its type is there, not its data.
+/// The attributes of an operator as rules see them, by name and in the order of the file. Names, texts and
+/// lists are views into the file, which must outlive them. Of a tensor, its type is there, not its data.
 class AttributeViews {
  public:
   /// No value: an attribute that rules have no use for, as a graph.

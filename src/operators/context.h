@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,8 +14,12 @@
 
 namespace stowage::operators {
 
-/// The types of a node's inputs and outputs, its attributes and the known values of its inputs, as shape rules
-/// see them. An operator's optional inputs may be asked for whether it has them or not. Formats fill it.
+/// For formats whose operators never changed: rules of ONNX are meant as they are now.
+constexpr int newest_version = std::numeric_limits<int>::max();
+
+/// The types of a node's inputs and outputs, its attributes and the known values of its inputs, as shape
+/// rules see them. An operator's optional inputs may be asked for whether it has them or not. Formats fill
+/// it.
 class NodeContext {
  public:
   /// `version` is that of the node's operator set. `inputs` and `values` have an entry per input; null:

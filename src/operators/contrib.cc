@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "operators/families.h"
+#include "operators/readings.h"
 #include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
 namespace stowage::operators::shapes {
 namespace {
@@ -134,3 +137,24 @@ void relative_position_bias(NodeContext& node) {
 }
 
 }  // namespace stowage::operators::shapes
+
+namespace stowage::operators {
+
+std::span<const Facts> contrib_family() {
+  static constexpr Facts rows[] = {
+      {.onnx = "com.microsoft.Attention", .shape = shapes::joint_attention, .inputs = 2},
+      {.onnx = "com.microsoft.BiasAdd", .shape = shapes::like_first, .inputs = 2},
+      {.onnx = "com.microsoft.BiasDropout", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.GroupQueryAttention", .shape = shapes::grouped_attention, .inputs = 1},
+      {.onnx = "com.microsoft.LongformerAttention", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.MoE", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.MultiHeadAttention", .shape = shapes::multi_head_attention, .inputs = 1},
+      {.onnx = "com.microsoft.QAttention", .shape = shapes::quantized_attention, .inputs = 5},
+      {.onnx = "com.microsoft.QMoE", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.RelativePositionBias", .shape = shapes::relative_position_bias, .inputs = 3},
+      {.onnx = "com.microsoft.RotaryEmbedding", .shape = shapes::like_first, .inputs = 3},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

@@ -57,8 +57,8 @@ template <typename... Words>
 /// The same for each of a list.
 [[nodiscard]] std::vector<std::size_t> axes_in(const Shape& axes, std::size_t rank);
 
-/// How many elements a slice by steps takes of a dimension. Negative ends count from the end, and ends outside of
-/// the dimension are moved into it. Throws Misfit for a step of 0.
+/// How many elements a slice by steps takes of a dimension. Negative ends count from the end, and ends
+/// outside of the dimension are moved into it. Throws Misfit for a step of 0.
 [[nodiscard]] std::int64_t taken(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step);
 
 /// What two operands have in common: dimensions in which they differ are unknown.

@@ -1,8 +1,12 @@
-// Rules of operators whose results have the shape of an input, or of several stretched to one another.
+// Operators whose results have the shape of an input, or of several stretched to one another.
 
 #include <optional>
 
+#include "operators/copy_rules.h"
+#include "operators/families.h"
+#include "operators/readings.h"
 #include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
 namespace stowage::operators::shapes {
 namespace {
@@ -143,8 +147,8 @@ void split_gate(NodeContext& node) {
 
 namespace {
 
-/// The first half of the outputs are the variables, the others their states; inputs have gradients between. There
-/// are so many groups of inputs.
+/// The first half of the outputs are the variables, the others their states; inputs have gradients between.
+/// There are so many groups of inputs.
 void optimize(NodeContext& node, std::size_t groups) {
   constexpr std::size_t variables = 2;  // after the rate and the count of updates
   if (node.inputs() < variables + groups || (node.inputs() - variables) % groups != 0)
@@ -170,3 +174,268 @@ void causal_convolution(NodeContext& node) {
 }
 
 }  // namespace stowage::operators::shapes
+
+namespace stowage::operators {
+namespace {
+
+/// Each element of the output is made of the same element of the input.
+constexpr Facts unary(std::string_view onnx, std::string_view tflite = "") {
+  return {.onnx = onnx,
+          .tflite = tflite,
+          .shape = shapes::like_first,
+          .inputs = 1,
+          .in_place = InPlace::any,
+          .rows = elementwise,
+          .splits = true};
+}
+
+/// The same of two inputs, stretched to one another.
+constexpr Facts binary(std::string_view onnx, std::string_view tflite = "") {
+  return {.onnx = onnx,
+          .tflite = tflite,
+          .shape = shapes::broadcast,
+          .inputs = 2,
+          .in_place = InPlace::any,
+          .rows = elementwise,
+          .splits = true};
+}
+
+constexpr Facts comparison(std::string_view onnx, std::string_view tflite) {
+  Facts facts = binary(onnx, tflite);
+  facts.shape = shapes::broadcast_to_truth;
+  return facts;
+}
+
+}  // namespace
+
+std::span<const Facts> elementwise_family() {
+  static constexpr Facts rows[] = {
+      unary("Abs", "ABS"),
+      unary("Acos"),
+      unary("Acosh"),
+      binary("Add", "ADD"),
+      binary("And", "LOGICAL_AND"),
+      unary("Asin"),
+      unary("Asinh"),
+      unary("Atan"),
+      unary("Atanh"),
+      {.onnx = "BitCast", .shape = shapes::cast, .inputs = 1},
+      binary("BitShift"),
+      binary("BitwiseAnd"),
+      unary("BitwiseNot"),
+      binary("BitwiseOr"),
+      binary("BitwiseXor", "BITWISE_XOR"),
+      {.onnx = "Cast",
+       .shape = shapes::cast,
+       .inputs = 1,
+       .copies = copies::cast,
+       .in_place = InPlace::first,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "CastLike",
+       .shape = shapes::cast_like,
+       .inputs = 2,
+       .copies = copies::cast,
+       .in_place = InPlace::first,
+       .rows = elementwise,
+       .splits = true},
+      unary("Ceil", "CEIL"),
+      unary("Celu"),
+      unary("Clip"),
+      unary("Cos", "COS"),
+      unary("Cosh"),
+      {.onnx = "DequantizeLinear",
+       .shape = shapes::dequantize,
+       .inputs = 2,
+       .in_place = InPlace::first,
+       .rows = quantized},
+      binary("Div", "DIV"),
+      {.onnx = "Dropout",
+       .shape = shapes::dropout,
+       .inputs = 1,
+       .copies = copies::dropout,
+       .in_place = InPlace::first,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "DynamicQuantizeLinear", .shape = shapes::quantize_dynamically, .inputs = 1},
+      unary("Elu", "ELU"),
+      comparison("Equal", "EQUAL"),
+      unary("Erf"),
+      unary("Exp", "EXP"),
+      unary("Floor", "FLOOR"),
+      unary("Gelu", "GELU"),
+      comparison("Greater", "GREATER"),
+      comparison("GreaterOrEqual", "GREATER_EQUAL"),
+      unary("HardSigmoid"),
+      unary("HardSwish", "HARD_SWISH"),
+      {.onnx = "Identity",
+       .shape = shapes::like_first,
+       .inputs = 1,
+       .copies = copies::whole,
+       .in_place = InPlace::any,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "IsInf",
+       .shape = shapes::truth_like_first,
+       .inputs = 1,
+       .in_place = InPlace::any,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "IsNaN",
+       .shape = shapes::truth_like_first,
+       .inputs = 1,
+       .in_place = InPlace::any,
+       .rows = elementwise,
+       .splits = true},
+      unary("LeakyRelu", "LEAKY_RELU"),
+      comparison("Less", "LESS"),
+      comparison("LessOrEqual", "LESS_EQUAL"),
+      unary("Log", "LOG"),
+      {.onnx = "Max",
+       .shape = shapes::broadcast_all,
+       .inputs = 1,
+       .in_place = InPlace::first_two,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "Mean",
+       .shape = shapes::broadcast_all,
+       .inputs = 1,
+       .in_place = InPlace::first_two,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "Min",
+       .shape = shapes::broadcast_all,
+       .inputs = 1,
+       .in_place = InPlace::first_two,
+       .rows = elementwise,
+       .splits = true},
+      unary("Mish"),
+      binary("Mod"),
+      binary("Mul", "MUL"),
+      unary("Neg", "NEG"),
+      unary("Not", "LOGICAL_NOT"),
+      binary("Or", "LOGICAL_OR"),
+      {.onnx = "PRelu",
+       .shape = shapes::like_first,
+       .inputs = 2,
+       .in_place = InPlace::any,
+       .rows = slopes,
+       .splits = true},
+      binary("Pow", "POW"),
+      {.onnx = "QuantizeLinear",
+       .shape = shapes::quantize,
+       .inputs = 2,
+       .in_place = InPlace::first,
+       .rows = quantized},
+      unary("Reciprocal"),
+      {.onnx = "RegexFullMatch", .shape = shapes::truth_like_first, .inputs = 1},
+      unary("Relu", "RELU"),
+      unary("Round", "ROUND"),
+      unary("Selu"),
+      unary("Shrink"),
+      unary("Sigmoid", "LOGISTIC"),
+      unary("Sign", "SIGN"),
+      unary("Sin", "SIN"),
+      unary("Sinh"),
+      unary("Softplus"),
+      unary("Softsign"),
+      unary("Sqrt", "SQRT"),
+      binary("Sub", "SUB"),
+      {.onnx = "Sum",
+       .shape = shapes::broadcast_all,
+       .inputs = 1,
+       .in_place = InPlace::first_two,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "SwiGLU", .shape = shapes::like_first, .inputs = 2},
+      unary("Swish"),
+      unary("Tan"),
+      unary("Tanh", "TANH"),
+      unary("ThresholdedRelu"),
+      {.onnx = "Where",
+       .shape = shapes::choose,
+       .inputs = 3,
+       .in_place = InPlace::any,
+       .rows = elementwise,
+       .splits = true},
+      binary("Xor"),
+      {.onnx = "ai.onnx.ml.Binarizer", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "ai.onnx.ml.Imputer", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "ai.onnx.preview.training.Adagrad", .shape = shapes::optimizer, .inputs = 3},
+      {.onnx = "ai.onnx.preview.training.Adam", .shape = shapes::optimizer_with_moments, .inputs = 3},
+      {.onnx = "ai.onnx.preview.training.Momentum", .shape = shapes::optimizer, .inputs = 3},
+      {.onnx = "com.microsoft.BiasGelu", .shape = shapes::broadcast_always, .inputs = 2},
+      {.onnx = "com.microsoft.BiasSplitGelu", .shape = shapes::split_gate, .inputs = 2},
+      {.onnx = "com.microsoft.ComplexMul", .shape = shapes::like_first, .inputs = 2},
+      {.onnx = "com.microsoft.ComplexMulConj", .shape = shapes::like_first, .inputs = 2},
+      {.onnx = "com.microsoft.DequantizeLinear", .shape = shapes::dequantize, .inputs = 2},
+      {.onnx = "com.microsoft.FastGelu", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.Gelu", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.QLinearAdd",
+       .shape = shapes::quantized_broadcast,
+       .inputs = 2,
+       .in_place = InPlace::any,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "com.microsoft.QLinearLeakyRelu", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.QLinearMul",
+       .shape = shapes::quantized_broadcast,
+       .inputs = 2,
+       .in_place = InPlace::any,
+       .rows = elementwise,
+       .splits = true},
+      {.onnx = "com.microsoft.QLinearSigmoid", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.QLinearWhere", .shape = shapes::quantized_choose, .inputs = 2},
+      {.onnx = "com.microsoft.QuantizeLinear", .shape = shapes::quantize, .inputs = 2},
+      {.onnx = "com.microsoft.QuickGelu", .shape = shapes::like_first, .inputs = 1},
+      {.tflite = "ADD_N",
+       .shape = shapes::like_first,
+       .in_place = InPlace::first_two,
+       .rows = elementwise,
+       .splits = true},
+      binary("", "ATAN2"),
+      {.tflite = "CAST",
+       .shape = shapes::like_first,
+       .copies = copies::cast,
+       .in_place = InPlace::first,
+       .rows = elementwise,
+       .splits = true},
+      {.tflite = "COMPLEX_ABS", .shape = shapes::like_first},
+      {.tflite = "DEQUANTIZE",
+       .shape = shapes::like_first,
+       .in_place = InPlace::first,
+       .rows = elementwise,
+       .splits = true},
+      {.tflite = "FAKE_QUANT", .shape = shapes::like_first},
+      binary("", "FLOOR_DIV"),
+      binary("", "FLOOR_MOD"),
+      {.tflite = "IMAG", .shape = shapes::like_first},
+      binary("", "MAXIMUM"),
+      binary("", "MINIMUM"),
+      binary("", "NOT_EQUAL"),
+      binary("", "PRELU"),
+      {.tflite = "QUANTIZE",
+       .shape = shapes::like_first,
+       .in_place = InPlace::first,
+       .rows = elementwise,
+       .splits = true},
+      {.tflite = "REAL", .shape = shapes::like_first},
+      unary("", "RELU6"),
+      unary("", "RELU_0_TO_1"),
+      unary("", "RELU_N1_TO_1"),
+      binary("", "RIGHT_SHIFT"),
+      unary("", "RSQRT"),
+      {.tflite = "SELECT", .shape = shapes::like_second},
+      {.tflite = "SELECT_V2",
+       .shape = shapes::broadcast_all,
+       .in_place = InPlace::any,
+       .rows = elementwise,
+       .splits = true},
+      unary("", "SQUARE"),
+      binary("", "SQUARED_DIFFERENCE"),
+      {.tflite = "ZEROS_LIKE", .shape = shapes::like_first},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

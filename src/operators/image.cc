@@ -1,11 +1,14 @@
-// Rules of operators on images and signals.
+// Operators on images and signals.
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
+#include "operators/families.h"
+#include "operators/readings.h"
 #include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
 namespace stowage::operators::shapes {
 namespace {
@@ -173,3 +176,66 @@ void mel_weights(NodeContext& node) {
 }
 
 }  // namespace stowage::operators::shapes
+
+namespace stowage::operators {
+
+std::span<const Facts> image_family() {
+  static constexpr Facts rows[] = {
+      {.onnx = "AffineGrid", .shape = shapes::affine_grid, .inputs = 2},
+      {.onnx = "BlackmanWindow", .shape = shapes::window_function, .inputs = 1},
+      {.onnx = "DFT", .shape = shapes::fourier, .inputs = 1},
+      {.onnx = "DepthToSpace",
+       .shape = shapes::depth_to_space,
+       .inputs = 1,
+       .rows = blocks,
+       .windows = {.axis = 2}},
+      {.onnx = "GridSample", .shape = shapes::grid_sample, .inputs = 2},
+      {.onnx = "HammingWindow", .shape = shapes::window_function, .inputs = 1},
+      {.onnx = "HannWindow", .shape = shapes::window_function, .inputs = 1},
+      {.onnx = "ImageDecoder", .shape = shapes::decoded_image, .inputs = 1},
+      {.onnx = "MelWeightMatrix", .shape = shapes::mel_weights, .inputs = 5},
+      {.onnx = "Resize",
+       .shape = shapes::resize,
+       .inputs = 1,
+       .rows = resize,
+       .counts_rows = true,
+       .windows = {.axis = 2}},
+      {.onnx = "STFT", .shape = shapes::short_time_fourier, .inputs = 2},
+      {.onnx = "SpaceToDepth",
+       .shape = shapes::space_to_depth,
+       .inputs = 1,
+       .rows = blocks,
+       .windows = {.axis = 2}},
+      {.onnx = "Upsample",
+       .shape = shapes::upsample,
+       .inputs = 1,
+       .rows = resize,
+       .counts_rows = true,
+       .windows = {.axis = 2}},
+      {.onnx = "com.microsoft.GridSample", .shape = shapes::grid_sample, .inputs = 2},
+      {.tflite = "BATCH_TO_SPACE_ND", .shape = tflite_shapes::batch_to_space, .rows = batch_to_space},
+      {.tflite = "DEPTH_TO_SPACE",
+       .shape = tflite_shapes::depth_to_space,
+       .rows = blocks,
+       .windows = {.axis = 1}},
+      {.tflite = "RESIZE_BILINEAR",
+       .shape = tflite_shapes::resize,
+       .rows = resize,
+       .counts_rows = true,
+       .windows = {.axis = 1}},
+      {.tflite = "RESIZE_NEAREST_NEIGHBOR",
+       .shape = tflite_shapes::resize,
+       .rows = resize,
+       .counts_rows = true,
+       .windows = {.axis = 1}},
+      {.tflite = "RFFT2D", .shape = tflite_shapes::fourier},
+      {.tflite = "SPACE_TO_BATCH_ND", .shape = tflite_shapes::space_to_batch, .rows = space_to_batch},
+      {.tflite = "SPACE_TO_DEPTH",
+       .shape = tflite_shapes::space_to_depth,
+       .rows = blocks,
+       .windows = {.axis = 1}},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

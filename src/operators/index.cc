@@ -1,10 +1,14 @@
-// Rules of operators that read at indices, and of operators that make tensors.
+// Operators that read at indices, and those that make tensors.
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "operators/copy_rules.h"
+#include "operators/families.h"
+#include "operators/readings.h"
 #include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
 namespace stowage::operators::shapes {
 namespace {
@@ -216,3 +220,66 @@ void determinant(NodeContext& node) {
 }
 
 }  // namespace stowage::operators::shapes
+
+namespace stowage::operators {
+namespace {
+
+/// Embeddings: a table, and a row for every index.
+Reading gather(const Site& site, std::size_t input, std::size_t axis) {
+  const bool is_first = site.attributes().integer("axis", 0) == 0;
+  if (input == 0) return shared();
+  return is_first && axis < site.input_shape(1).size() ? same_row(axis) : all();
+}
+
+}  // namespace
+
+std::span<const Facts> index_family() {
+  static constexpr Facts rows[] = {
+      {.onnx = "Bernoulli", .shape = shapes::eye_like, .inputs = 1},
+      {.onnx = "Constant", .shape = shapes::constant},
+      {.onnx = "ConstantOfShape", .shape = shapes::constant_of_shape, .inputs = 1},
+      {.onnx = "EyeLike", .shape = shapes::eye_like, .inputs = 1},
+      {.onnx = "Gather", .shape = shapes::gather, .inputs = 2, .copies = copies::gather, .rows = gather},
+      {.onnx = "GatherElements", .shape = shapes::gather_elements, .inputs = 2},
+      {.onnx = "GatherND", .tflite = "GATHER_ND", .shape = shapes::gather_slices, .inputs = 2},
+      {.onnx = "Multinomial", .shape = shapes::multinomial, .inputs = 1},
+      {.onnx = "OneHot", .tflite = "ONE_HOT", .shape = shapes::one_hot, .inputs = 3},
+      {.onnx = "RandomNormal", .shape = shapes::random},
+      {.onnx = "RandomNormalLike", .shape = shapes::eye_like, .inputs = 1},
+      {.onnx = "RandomUniform", .shape = shapes::random},
+      {.onnx = "RandomUniformLike", .shape = shapes::eye_like, .inputs = 1},
+      {.onnx = "Range", .shape = shapes::range, .inputs = 3},
+      {.onnx = "Scatter", .shape = shapes::like_first, .inputs = 3, .in_place = InPlace::first},
+      {.onnx = "ScatterElements", .shape = shapes::like_first, .inputs = 3, .in_place = InPlace::first},
+      {.onnx = "ScatterND", .shape = shapes::like_first, .inputs = 3, .in_place = InPlace::first},
+      {.onnx = "TensorScatter", .shape = shapes::like_first, .inputs = 2, .in_place = InPlace::first},
+      {.onnx = "com.microsoft.Gather", .shape = shapes::gather, .inputs = 2},
+      {.onnx = "com.microsoft.GatherBlockQuantized", .shape = shapes::gather_blocks, .inputs = 3},
+      {.onnx = "com.microsoft.GatherND", .shape = shapes::gather_slices, .inputs = 2},
+      {.onnx = "com.microsoft.Range", .shape = shapes::range, .inputs = 3},
+      {.tflite = "BUCKETIZE", .shape = shapes::like_first},
+      {.tflite = "DYNAMIC_UPDATE_SLICE", .shape = shapes::like_first, .in_place = InPlace::first},
+      {.tflite = "EMBEDDING_LOOKUP", .shape = tflite_shapes::embedding_lookup},
+      {.tflite = "FILL", .shape = tflite_shapes::shaped_by_first},
+      {.tflite = "GATHER", .shape = shapes::gather, .copies = copies::gather_one, .rows = gather},
+      {.tflite = "HASHTABLE_FIND", .shape = shapes::like_second},
+      {.tflite = "HASHTABLE_LOOKUP", .shape = tflite_shapes::hashtable_lookup},
+      {.tflite = "HASHTABLE_SIZE", .shape = tflite_shapes::hashtable_size},
+      {.tflite = "MATRIX_DIAG", .shape = tflite_shapes::matrix_diagonal},
+      {.tflite = "MULTINOMIAL", .shape = tflite_shapes::multinomial},
+      {.tflite = "RANDOM_STANDARD_NORMAL", .shape = tflite_shapes::shaped_by_first},
+      {.tflite = "RANDOM_UNIFORM", .shape = tflite_shapes::shaped_by_first},
+      {.tflite = "RANGE", .shape = tflite_shapes::range},
+      {.tflite = "SCATTER_ND", .shape = tflite_shapes::shaped_by_third},
+      {.tflite = "SEGMENT_SUM", .shape = tflite_shapes::segment_sum},
+      {.tflite = "SPARSE_TO_DENSE", .shape = tflite_shapes::shaped_by_second},
+      {.tflite = "TFLite_Detection_PostProcess", .shape = tflite_shapes::detections, .is_custom = true},
+      {.tflite = "UNSORTED_SEGMENT_MAX", .shape = tflite_shapes::unsorted_segment},
+      {.tflite = "UNSORTED_SEGMENT_MIN", .shape = tflite_shapes::unsorted_segment},
+      {.tflite = "UNSORTED_SEGMENT_PROD", .shape = tflite_shapes::unsorted_segment},
+      {.tflite = "UNSORTED_SEGMENT_SUM", .shape = tflite_shapes::unsorted_segment},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

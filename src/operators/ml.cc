@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "operators/families.h"
+#include "operators/readings.h"
 #include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
 namespace stowage::operators::shapes {
 namespace {
@@ -147,3 +150,34 @@ void map_for_each(NodeContext& node) {
 }
 
 }  // namespace stowage::operators::shapes
+
+namespace stowage::operators {
+
+std::span<const Facts> ml_family() {
+  static constexpr Facts rows[] = {
+      {.onnx = "ai.onnx.ml.CastMap"},
+      {.onnx = "ai.onnx.ml.DictVectorizer"},
+      {.onnx = "StringConcat", .shape = shapes::text_like_inputs, .inputs = 2},
+      {.onnx = "StringNormalizer", .shape = shapes::normalize_text, .inputs = 1},
+      {.onnx = "StringSplit", .shape = shapes::split_text, .inputs = 1},
+      {.onnx = "TfIdfVectorizer", .shape = shapes::count_words, .inputs = 1},
+      {.onnx = "ai.onnx.ml.ArrayFeatureExtractor", .shape = shapes::extract_features, .inputs = 2},
+      {.onnx = "ai.onnx.ml.CategoryMapper", .shape = shapes::categories, .inputs = 1},
+      {.onnx = "ai.onnx.ml.FeatureVectorizer", .shape = shapes::joined_features, .inputs = 1},
+      {.onnx = "ai.onnx.ml.LabelEncoder", .shape = shapes::labels, .inputs = 1},
+      {.onnx = "ai.onnx.ml.LinearClassifier", .shape = shapes::linear_classifier, .inputs = 1},
+      {.onnx = "ai.onnx.ml.LinearRegressor", .shape = shapes::linear_regressor, .inputs = 1},
+      {.onnx = "ai.onnx.ml.Normalizer", .shape = shapes::reals_like_first, .inputs = 1},
+      {.onnx = "ai.onnx.ml.OneHotEncoder", .shape = shapes::categories_to_bits, .inputs = 1},
+      {.onnx = "ai.onnx.ml.SVMClassifier", .shape = shapes::vector_classifier, .inputs = 1},
+      {.onnx = "ai.onnx.ml.SVMRegressor", .shape = shapes::vector_regressor, .inputs = 1},
+      {.onnx = "ai.onnx.ml.Scaler", .shape = shapes::reals_like_first, .inputs = 1},
+      {.onnx = "ai.onnx.ml.TreeEnsemble", .shape = shapes::trees, .inputs = 1},
+      {.onnx = "ai.onnx.ml.TreeEnsembleClassifier", .shape = shapes::tree_classifier, .inputs = 1},
+      {.onnx = "ai.onnx.ml.TreeEnsembleRegressor", .shape = shapes::tree_regressor, .inputs = 1},
+      {.onnx = "ai.onnx.ml.ZipMap", .shape = shapes::map_for_each, .inputs = 1},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

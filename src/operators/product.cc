@@ -1,4 +1,4 @@
-// Rules of matrix products and sums over letters.
+// Matrix products and sums over letters.
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,11 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "operators/families.h"
+#include "operators/multiplies.h"
+#include "operators/readings.h"
 #include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
 namespace stowage::operators::shapes {
 namespace {
@@ -186,3 +190,131 @@ void einsum(NodeContext& node) {
 }
 
 }  // namespace stowage::operators::shapes
+
+namespace stowage::operators {
+namespace {
+
+/// The matrices are the last two dimensions; those before are a batch.
+Reading factor(const Site& site, std::size_t input, bool is_left, std::size_t axis) {
+  const Shape in = site.input_shape(input);
+  const std::size_t rank = site.output_shape().size();
+  if (in.size() < 2 || rank < 2) return all();
+  if (axis + 2 < rank) return elementwise(site, input, axis);
+  const bool is_row = axis + 2 == rank;
+  if (is_row != is_left) return shared();
+  const char* const flag = site.is_tflite() ? (is_left ? "adj_x" : "adj_y") : (is_left ? "transA" : "transB");
+  const bool is_transposed = site.attributes().integer(flag, 0) != 0;
+  return same_row(in.size() - (is_row != is_transposed ? 2 : 1));
+}
+
+Reading matrix_product(const Site& site, std::size_t input, std::size_t axis) {
+  return input > 1 ? all() : factor(site, input, input == 0, axis);
+}
+
+/// Scales and zero points of a product: one, or one for each of its rows (left) or columns (right).
+Reading scale_of_factor(const Site& site, std::size_t input, bool is_left, std::size_t axis) {
+  const Shape in = site.input_shape(input);
+  const std::size_t rank = site.output_shape().size();
+  if (count(in, 0, in.size()) == 1) return shared();
+  if (in.size() != 1 || rank < 2) return all();
+  return axis + (is_left ? 2 : 1) == rank ? same_row(0) : shared();
+}
+
+/// a, b, zero point of a, zero point of b.
+Reading integer_product(const Site& site, std::size_t input, std::size_t axis) {
+  const bool is_left = input % 2 == 0;
+  return input < 2 ? factor(site, input, is_left, axis) : scale_of_factor(site, input, is_left, axis);
+}
+
+/// a, its scale, its zero point; the same of b; the scale and zero point of the output.
+Reading quantized_product(const Site& site, std::size_t input, std::size_t axis) {
+  const bool is_left = input < 3;
+  return input % 3 == 0 && input < 6 ? factor(site, input, is_left, axis)
+                                     : scale_of_factor(site, input, is_left, axis);
+}
+
+Reading gemm(const Site& site, std::size_t input, std::size_t axis) {
+  return input == 2 ? elementwise(site, input, axis) : matrix_product(site, input, axis);
+}
+
+/// The input is a matrix whose rows are as long as those of the weights.
+Reading fully_connected(const Site& site, std::size_t input, std::size_t axis) {
+  const Shape in = site.input_shape(0);
+  const Shape out = site.output_shape();
+  const bool is_alike =
+      in.size() == out.size() && axis + 1 < out.size() && std::equal(in.begin(), in.end() - 1, out.begin());
+  if (input != 0) return shared();
+  return is_alike ? same_row(axis) : all();
+}
+
+std::optional<std::int64_t> multiplies_of_units(const Site& site) {
+  return products_of(site.output_shape(), count_for(site.input_shape(1), 0));
+}
+
+/// As many products for each element of the output as the left matrix has columns.
+std::optional<std::int64_t> multiplies_of_matrices(const Site& site) {
+  const Shape left = site.input_shape(0);
+  if (left.empty()) return products_of(site.output_shape(), 0);
+  const bool is_transposed = site.attributes().integer(site.is_tflite() ? "adj_x" : "transA", 0) != 0;
+  return products_of(site.output_shape(),
+                     is_transposed && left.size() > 1 ? left[left.size() - 2] : left.back());
+}
+
+}  // namespace
+
+std::span<const Facts> product_family() {
+  static constexpr Facts rows[] = {
+      {.onnx = "Det", .shape = shapes::determinant, .inputs = 1},
+      {.onnx = "Einsum", .shape = shapes::einsum, .inputs = 1},
+      {.onnx = "Gemm",
+       .shape = shapes::general_multiply,
+       .inputs = 2,
+       .rows = gemm,
+       .splits = true,
+       .multiplies = multiplies_of_matrices},
+      {.onnx = "MatMul",
+       .shape = shapes::matrix_multiply,
+       .inputs = 2,
+       .rows = matrix_product,
+       .splits = true,
+       .multiplies = multiplies_of_matrices},
+      {.onnx = "MatMulInteger",
+       .shape = shapes::integer_multiply,
+       .inputs = 2,
+       .rows = integer_product,
+       .multiplies = multiplies_of_matrices},
+      {.onnx = "QLinearMatMul",
+       .shape = shapes::quantized_multiply,
+       .inputs = 8,
+       .rows = quantized_product,
+       .multiplies = multiplies_of_matrices},
+      {.onnx = "com.microsoft.DynamicQuantizeMatMul", .shape = shapes::matrix_multiply, .inputs = 3},
+      {.onnx = "com.microsoft.FusedGemm", .shape = shapes::general_multiply, .inputs = 2},
+      {.onnx = "com.microsoft.FusedMatMul", .shape = shapes::fused_multiply, .inputs = 2},
+      {.onnx = "com.microsoft.FusedMatMulActivation", .shape = shapes::fused_multiply, .inputs = 2},
+      {.onnx = "com.microsoft.GemmFastGelu", .shape = shapes::general_multiply, .inputs = 2},
+      {.onnx = "com.microsoft.Inverse", .shape = shapes::like_first, .inputs = 1},
+      {.onnx = "com.microsoft.MatMulBnb4", .shape = shapes::packed_multiply, .inputs = 2},
+      {.onnx = "com.microsoft.MatMulFpQ4", .shape = shapes::packed_multiply, .inputs = 2},
+      {.onnx = "com.microsoft.MatMulInteger16", .shape = shapes::integer_multiply, .inputs = 2},
+      {.onnx = "com.microsoft.MatMulIntegerToFloat", .shape = shapes::scaled_multiply, .inputs = 4},
+      {.onnx = "com.microsoft.MatMulNBits", .shape = shapes::packed_multiply, .inputs = 2},
+      {.onnx = "com.microsoft.QGemm",
+       .shape = shapes::quantized_general_multiply,
+       .inputs = 2,
+       .multiplies = multiplies_of_matrices},
+      {.onnx = "com.microsoft.TransposeMatMul", .shape = shapes::fused_multiply, .inputs = 2},
+      {.tflite = "BATCH_MATMUL",
+       .shape = shapes::fused_multiply,
+       .rows = matrix_product,
+       .splits = true,
+       .multiplies = multiplies_of_matrices},
+      {.tflite = "FULLY_CONNECTED",
+       .shape = tflite_shapes::fully_connected,
+       .rows = fully_connected,
+       .multiplies = multiplies_of_units},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

@@ -1,10 +1,13 @@
-// Rules of operators that reduce dimensions, or choose elements along one.
+// Operators that reduce dimensions, or choose elements along one.
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
 
+#include "operators/families.h"
+#include "operators/readings.h"
 #include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
 namespace stowage::operators::shapes {
 namespace {
@@ -152,3 +155,184 @@ void whole_number(NodeContext& node) { node.set_shape(0, element::int64, {}); }
 void truth(NodeContext& node) { node.set_shape(0, element::boolean, {}); }
 
 }  // namespace stowage::operators::shapes
+
+namespace stowage::operators {
+namespace {
+
+/// All axes behind the channels.
+std::optional<std::vector<std::size_t>> plane_axes(const Site& site) {
+  std::vector<std::size_t> axes;
+  for (std::size_t d = 2; d < site.input_shape(0).size(); ++d) axes.push_back(d);
+  return axes;
+}
+
+std::optional<std::vector<std::size_t>> listed_axes(const Site& site) {
+  const std::size_t rank = site.input_shape(0).size();
+  std::vector<std::size_t> axes;
+  const bool is_told = site.attributes().has("axes") || site.has_input(1);
+  const auto told = site.integers("axes", 1);
+  if (is_told && !told) return std::nullopt;
+  if (!told || told->empty()) {
+    if (site.is_tflite() || site.attributes().integer("noop_with_empty_axes", 0) != 0) return axes;
+    axes.resize(rank);
+    std::iota(axes.begin(), axes.end(), std::size_t{0});
+    return axes;
+  }
+  for (const std::int64_t axis : *told) {
+    const auto positive = from_end(axis, rank);
+    if (!positive) return std::nullopt;
+    axes.push_back(*positive);
+  }
+  return axes;
+}
+
+/// Sums of integers that wrap around are the same in the end.
+std::vector<std::size_t> sums_of_all(const Site& site) {
+  if (site.op().stateful) return {};
+  return site.facts().reduces(site).value_or(std::vector<std::size_t>());
+}
+
+/// What is made of sums of integers that wrap around is not the same.
+std::vector<std::size_t> sums_of_reals(const Site& site) {
+  constexpr std::array real{DType::float16, DType::bfloat16, DType::float32, DType::float64};
+  const bool is_real = std::ranges::find(real, site.input(0)->dtype) != real.end();
+  return is_real ? sums_of_all(site) : std::vector<std::size_t>();
+}
+
+}  // namespace
+
+std::span<const Facts> reduce_family() {
+  static constexpr Facts rows[] = {
+      {.onnx = "ArgMax", .shape = shapes::arg_reduce, .inputs = 1, .rows = place_of_extreme},
+      {.onnx = "ArgMin", .shape = shapes::arg_reduce, .inputs = 1, .rows = place_of_extreme},
+      {.onnx = "Compress", .shape = shapes::compress, .inputs = 2},
+      {.onnx = "CumProd", .shape = shapes::like_first, .inputs = 2},
+      {.onnx = "CumSum", .shape = shapes::like_first, .inputs = 2, .rows = ordered},
+      {.onnx = "GlobalAveragePool",
+       .shape = shapes::global_pool,
+       .inputs = 1,
+       .rows = reduction,
+       .windows = {.axis = 2},
+       .reduces = plane_axes,
+       .sums = sums_of_all},
+      {.onnx = "GlobalLpPool", .shape = shapes::global_pool, .inputs = 1},
+      {.onnx = "GlobalMaxPool",
+       .shape = shapes::global_pool,
+       .inputs = 1,
+       .rows = reduction,
+       .windows = {.axis = 2},
+       .reduces = plane_axes,
+       .sums = sums_of_all},
+      {.onnx = "NegativeLogLikelihoodLoss", .shape = shapes::loss, .inputs = 2},
+      {.onnx = "NonMaxSuppression", .shape = shapes::non_max_suppression, .inputs = 2},
+      {.onnx = "NonZero", .shape = shapes::non_zero, .inputs = 1},
+      {.onnx = "ReduceL1",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.onnx = "ReduceL2",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_reals},
+      {.onnx = "ReduceLogSum",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_reals},
+      {.onnx = "ReduceLogSumExp",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_reals},
+      {.onnx = "ReduceMax",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.onnx = "ReduceMean",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_reals},
+      {.onnx = "ReduceMin",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.onnx = "ReduceProd",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.onnx = "ReduceSum",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.onnx = "ReduceSumSquare",
+       .shape = shapes::reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.onnx = "Shape", .tflite = "SHAPE", .shape = shapes::shape_query, .inputs = 1},
+      {.onnx = "Size", .shape = shapes::whole_number, .inputs = 1},
+      {.onnx = "SoftmaxCrossEntropyLoss", .shape = shapes::loss, .inputs = 2},
+      {.onnx = "TopK", .shape = shapes::top_k, .inputs = 1, .rows = greatest},
+      {.onnx = "Unique", .shape = shapes::unique, .inputs = 1},
+      {.onnx = "com.microsoft.QLinearGlobalAveragePool",
+       .shape = shapes::global_pool,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = plane_axes,
+       .sums = sums_of_all},
+      {.onnx = "com.microsoft.QLinearReduceMean", .shape = shapes::quantized_reduce, .inputs = 1},
+      {.onnx = "com.microsoft.Unique", .shape = shapes::unique, .inputs = 1},
+      {.tflite = "ARG_MAX", .shape = tflite_shapes::arg_reduce, .rows = place_of_extreme},
+      {.tflite = "ARG_MIN", .shape = tflite_shapes::arg_reduce, .rows = place_of_extreme},
+      {.tflite = "CUMSUM", .shape = shapes::like_first, .rows = ordered},
+      {.tflite = "MEAN",
+       .shape = tflite_shapes::reduce,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.tflite = "NON_MAX_SUPPRESSION_V4", .shape = tflite_shapes::non_max_suppression},
+      {.tflite = "NON_MAX_SUPPRESSION_V5", .shape = tflite_shapes::non_max_suppression},
+      {.tflite = "RANK", .shape = shapes::whole_number},
+      {.tflite = "REDUCE_ALL", .shape = tflite_shapes::reduce},
+      {.tflite = "REDUCE_ANY", .shape = tflite_shapes::reduce},
+      {.tflite = "REDUCE_MAX",
+       .shape = tflite_shapes::reduce,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.tflite = "REDUCE_MIN",
+       .shape = tflite_shapes::reduce,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.tflite = "REDUCE_PROD", .shape = tflite_shapes::reduce},
+      {.tflite = "SUM",
+       .shape = tflite_shapes::reduce,
+       .rows = reduction,
+       .reduces = listed_axes,
+       .sums = sums_of_all},
+      {.tflite = "TOPK_V2", .shape = shapes::top_k},
+      {.tflite = "UNIQUE", .shape = tflite_shapes::unique},
+      {.tflite = "WHERE", .shape = tflite_shapes::where},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

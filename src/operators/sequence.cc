@@ -1,9 +1,14 @@
-// Rules of recurrent operators, of attention, and of operators on lists of tensors.
+// Recurrent operators and attention. Networks that run through a sequence carry a state: each step reads what
+// the step before left. Shape rules of operators on lists of tensors are here, too; their rows are in
+// control.cc.
 
 #include <algorithm>
 #include <optional>
 
+#include "operators/families.h"
+#include "operators/readings.h"
 #include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
 namespace stowage::operators::shapes {
 namespace {
@@ -154,3 +159,61 @@ void optional(NodeContext& node) {
 }
 
 }  // namespace stowage::operators::shapes
+
+namespace stowage::operators {
+namespace {
+
+/// Steps of a sequence, with a state of so many steps of the output. In both directions no row of the output
+/// is complete before all of the input is read, so such a network runs as a whole.
+std::optional<CarriedAxis> along_steps(const Site& site, bool is_batch_first) {
+  const std::size_t axis = is_batch_first ? 1 : 0;
+  const Shape in = site.input_shape(0);
+  const Shape out = site.output_shape();
+  if (in.size() != 3 || out.size() < 3 || in[axis] != out[axis] || out[axis] < 2) return std::nullopt;
+  return CarriedAxis{.axis = axis, .input_axis = axis};
+}
+
+std::optional<CarriedAxis> carried_steps(const Site& site, Bytes steps_of_state) {
+  auto along = along_steps(site, site.attributes().integer("layout", 0) != 0);
+  const std::string direction = site.attributes().text("direction", "forward");
+  if (!along || (direction != "forward" && direction != "reverse")) return std::nullopt;
+  along->backward = direction == "reverse";
+  const Bytes bytes = site.output(0)->bytes;
+  along->carried = bytes / site.output_shape()[along->axis] * steps_of_state;
+  return along->carried > 0 && along->carried < bytes ? along : std::nullopt;
+}
+
+std::optional<CarriedAxis> carried_state(const Site& site) { return carried_steps(site, 1); }
+/// The state and the cells.
+std::optional<CarriedAxis> carried_states(const Site& site) { return carried_steps(site, 2); }
+
+/// States are variables of the network.
+std::optional<CarriedAxis> carried_by_network(const Site& site) {
+  return along_steps(site, site.attributes().integer("time_major", 0) == 0);
+}
+
+}  // namespace
+
+std::span<const Facts> sequence_family() {
+  static constexpr Facts rows[] = {
+      {.onnx = "Attention", .shape = shapes::attention, .inputs = 3},
+      {.onnx = "GRU", .shape = shapes::recurrent, .inputs = 3, .rows = recurrent, .carries = carried_state},
+      {.onnx = "LSTM", .shape = shapes::recurrent, .inputs = 3, .rows = recurrent, .carries = carried_states},
+      {.onnx = "LinearAttention", .shape = shapes::linear_attention, .inputs = 3},
+      {.onnx = "RNN", .shape = shapes::recurrent, .inputs = 3, .rows = recurrent, .carries = carried_state},
+      {.onnx = "RotaryEmbedding", .shape = shapes::like_first, .inputs = 3},
+      {.onnx = "com.microsoft.DynamicQuantizeLSTM", .shape = shapes::quantized_recurrent, .inputs = 3},
+      {.tflite = "BIDIRECTIONAL_SEQUENCE_LSTM", .shape = tflite_shapes::two_way_lstm},
+      {.tflite = "BIDIRECTIONAL_SEQUENCE_RNN", .shape = tflite_shapes::two_way_recurrent},
+      {.tflite = "LSTM", .shape = tflite_shapes::lstm, .carries = carried_states},
+      {.tflite = "RNN", .shape = tflite_shapes::recurrent, .carries = carried_state},
+      {.tflite = "SVDF", .shape = tflite_shapes::svdf},
+      {.tflite = "UNIDIRECTIONAL_SEQUENCE_LSTM",
+       .shape = tflite_shapes::sequence_lstm,
+       .carries = carried_by_network},
+      {.tflite = "UNIDIRECTIONAL_SEQUENCE_RNN", .shape = tflite_shapes::sequence_recurrent},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

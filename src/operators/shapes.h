@@ -3,8 +3,8 @@
 #include "operators/context.h"
 
 /// One rule for each kind of operators: it sets the types of the node's outputs as far as they can be known,
-/// and throws Misfit if inputs and attributes do not fit together. The table of operators is in
-/// onnx_rules.cc.
+/// and throws Misfit if inputs and attributes do not fit together. Operators say in their rows (facts.h)
+/// which is theirs.
 namespace stowage::operators::shapes {
 
 // elementwise.cc

@@ -41,7 +41,7 @@ void broadcast_args(NodeContext& node) {
 }
 
 void pack(NodeContext& node) {
-  if (!node.has_attribute("axis") || node.inputs() == 0) return;
+  if (!node.has_attribute("values_count") || node.inputs() == 0) return;
   std::optional<Dims> result;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     const Dims* const dims = node.dims(i);
@@ -60,7 +60,7 @@ void pack(NodeContext& node) {
 
 void unpack(NodeContext& node) {
   const Dims* const dims = node.dims(0);
-  if (!node.has_attribute("axis") || dims == nullptr) return;
+  if (!node.has_attribute("num") || dims == nullptr) return;
   const std::size_t axis = axis_in(node.integer("axis", 0), dims->size());
   (void)same_dim((*dims)[axis], static_cast<std::int64_t>(node.outputs().size()));
   Dims result = *dims;

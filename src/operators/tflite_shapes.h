@@ -2,12 +2,13 @@
 
 #include "operators/context.h"
 
-/// One rule for each kind of operators: it sets the dimensions of the outputs as far as they can be known, and
-/// throws Misfit if inputs and options do not fit together. The table of operators is in tflite_rules.cc.
-/// Element types are in the file.
+/// One rule for each kind of operators: it sets the dimensions of the outputs as far as they can be known,
+/// and throws Misfit if inputs and options do not fit together. These are for operators that ONNX does not
+/// have, or has with other inputs or another order of dimensions; shapes.h has all others. Element types are
+/// in the file.
 namespace stowage::operators::tflite_shapes {
 
-// tflite_elementwise.cc
+// tflite_reduce.cc
 void reduce(NodeContext& node);
 void arg_reduce(NodeContext& node);
 void unique(NodeContext& node);

@@ -69,7 +69,8 @@ void depthwise_convolution(NodeContext& node) {
   node.set_dims(0, result);
 }
 
-/// Images are [batch, depth, height, width, channels], the filter [depth, height, width, channels, output channels].
+/// Images are [batch, depth, height, width, channels], the filter [depth, height, width, channels, output
+/// channels].
 void convolution_3d(NodeContext& node) {
   const Dims* const dims = node.dims(0, 5);
   const Dims* const filter = node.dims(1, 5);
@@ -141,8 +142,8 @@ void depth_to_space(NodeContext& node) {
 
 namespace {
 
-/// The sizes of blocks, and what is added to or taken from both ends of each axis behind the batches; none if they
-/// are not known.
+/// The sizes of blocks, and what is added to or taken from both ends of each axis behind the batches; none if
+/// they are not known.
 struct Blocks {
   Shape sizes{};
   Shape ends{};

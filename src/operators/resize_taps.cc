@@ -3,7 +3,7 @@
 //
 // Sources: ONNX's operator Resize; the steps of TensorFlow Lite's reference kernels.
 
-#include "model/resize_taps.h"
+#include "operators/resize_taps.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <limits>
 #include <utility>
 
-namespace stowage::model {
+namespace stowage::operators {
 namespace {
 
 template <typename Value>
@@ -284,4 +284,4 @@ std::vector<Between<std::int64_t>> integer_places(const TfliteResizeAxis& axis) 
   return places;
 }
 
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -1,7 +1,7 @@
 // Slices and pads: an output row is one input row, begin + step * r. A slice backwards has a negative step.
 //
-// A pad that repeats rows of its input leaves that line at both ends. A row of the output is then said to read
-// every row that a row near an end may read from there:
+// A pad that repeats rows of its input leaves that line at both ends. A row of the output is then said to
+// read every row that a row near an end may read from there:
 //
 //     edge      place p reads row 0 or the last one: p + 1, p + 2, .. in front, p - 1, p - 2, .. behind
 //     reflect   place -p reads row p, which is p + 2p: even distances
@@ -14,9 +14,9 @@
 #include <optional>
 #include <string>
 
-#include "model/row_readings.h"
+#include "operators/readings.h"
 
-namespace stowage::model {
+namespace stowage::operators {
 namespace {
 
 /// Row r is row begin + step * r of the input.
@@ -46,7 +46,7 @@ bool keeps_all(std::int64_t step, std::int64_t in, std::int64_t out) { return in
 
 /// The steps of a slice of ONNX; none if they are unknown. TFLite's SLICE has none.
 std::optional<std::int64_t> step_at(const Site& site, std::size_t place) {
-  if (site.type() != "Slice" || !site.has_input(4)) return 1;
+  if (site.is_tflite() || !site.has_input(4)) return 1;
   const auto steps = site.integers(4);
   return steps && place < steps->size() ? std::optional((*steps)[place]) : std::nullopt;
 }
@@ -58,7 +58,7 @@ Reading slice(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
   if (in.size() != site.output_shape().size()) return all();
   const auto starts = site.integers("starts", 1);
-  const auto at = site.type() == "Slice" ? place_among(site, 3, axis, in.size()) : axis;
+  const auto at = site.is_tflite() ? std::optional(axis) : place_among(site, 3, axis, in.size());
   if (!at) return all();
   if (starts && *at >= starts->size()) return same_row(axis);
   const auto step = step_at(site, *at);
@@ -117,7 +117,7 @@ struct Pads {
 
 /// As the file says; none if they are unknown.
 std::optional<Pads> told_pads(const Site& site, std::size_t axis, std::size_t rank) {
-  if (is_tflite(site)) {
+  if (site.is_tflite()) {
     const auto pads = site.integers(1);
     if (!pads || pads->size() != 2 * rank) return std::nullopt;
     return Pads{(*pads)[2 * axis], (*pads)[2 * axis + 1]};
@@ -141,9 +141,7 @@ std::optional<Pads> pads_of(const Site& site, std::size_t axis, std::size_t rank
 enum class Filling : std::uint8_t { constant, edge, reflect, mirror, wrap, unknown };
 
 Filling filling_of(const Site& site) {
-  if (site.type() == "MIRROR_PAD")
-    return site.attributes().integer("mode", 0) == 0 ? Filling::reflect : Filling::mirror;
-  if (is_tflite(site)) return Filling::constant;
+  if (site.is_tflite()) return Filling::constant;
   const std::string mode = site.attributes().text("mode", "constant");
   if (mode == "constant") return Filling::constant;
   if (mode == "edge") return Filling::edge;
@@ -178,7 +176,9 @@ Reading padded_with_rows(Filling filling, const Pads& pads, std::size_t axis, st
 
 }  // namespace
 
-Reading pad(const Site& site, std::size_t input, std::size_t axis) {
+namespace {
+
+Reading padded(const Site& site, std::size_t input, std::size_t axis, Filling filling) {
   const std::size_t rank = site.output_shape().size();
   if (input != 0) return shared();
   if (site.input_shape(0).size() != rank) return all();
@@ -186,9 +186,19 @@ Reading pad(const Site& site, std::size_t input, std::size_t axis) {
   if (!pads) return all();
   const std::int64_t rows = site.input_shape(0)[axis];
   if (pads->before == 0 && rows == site.output_shape()[axis]) return same_row(axis);
-  const Filling filling = filling_of(site);
   if (filling == Filling::constant) return rows_along(axis, {.offset = -pads->before});
   return filling == Filling::unknown || rows < 1 ? all() : padded_with_rows(filling, *pads, axis, rows);
+}
+
+}  // namespace
+
+Reading pad(const Site& site, std::size_t input, std::size_t axis) {
+  return padded(site, input, axis, filling_of(site));
+}
+
+Reading mirror_pad(const Site& site, std::size_t input, std::size_t axis) {
+  const bool is_reflected = site.attributes().integer("mode", 0) == 0;
+  return padded(site, input, axis, is_reflected ? Filling::reflect : Filling::mirror);
 }
 
 Reading tile(const Site& site, std::size_t input, std::size_t axis) {
@@ -201,4 +211,4 @@ Reading tile(const Site& site, std::size_t input, std::size_t axis) {
   return in < 1 || out % in != 0 ? all() : around(axis, 0, out - in, 0, in);
 }
 
-}  // namespace stowage::model
+}  // namespace stowage::operators

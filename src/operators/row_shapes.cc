@@ -2,15 +2,11 @@
 #include <numeric>
 #include <vector>
 
-#include "model/row_readings.h"
+#include "operators/readings.h"
 
-namespace stowage::model {
+namespace stowage::operators {
 
 // Words
-
-bool is_tflite(const Site& site) {
-  return std::none_of(site.type().begin(), site.type().end(), [](char c) { return c >= 'a' && c <= 'z'; });
-}
 
 Reading rows_along(std::size_t axis, const RowMap& rows) { return {Reach::rows, axis, rows}; }
 Reading same_row(std::size_t axis) { return rows_along(axis, {}); }
@@ -75,7 +71,7 @@ Reading transpose(const Site& site, std::size_t input, std::size_t axis) {
   if (axis >= rank) return all();
   std::vector<std::int64_t> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
-  if (is_tflite(site)) {
+  if (site.is_tflite()) {
     const auto told = site.integers(1);
     if (!told || told->size() != rank) return all();
     order = *told;
@@ -96,10 +92,26 @@ Reading concat(const Site& site, std::size_t input, std::size_t axis) {
   return rows_along(axis, {.offset = -before});
 }
 
-Reading split(const Site& site, std::size_t input, std::size_t axis) {
-  const std::size_t data = site.type() == "SPLIT" ? 1 : 0;
+Reading quantized_concat(const Site& site, std::size_t input, std::size_t axis) {
+  const auto own = axis_attribute(site, 0, site.output_shape().size());
+  if (input < 2 || (input - 2) % 3 != 0) return shared();
+  return own && axis != *own ? same_row(axis) : all();
+}
+
+namespace {
+
+Reading split_along(const Site& site, std::size_t data, std::size_t input, std::size_t axis) {
   if (input != data) return shared();
   return site.input_shape(data).at(axis) == site.output_shape().at(axis) ? same_row(axis) : all();
+}
+
+}  // namespace
+
+Reading split(const Site& site, std::size_t input, std::size_t axis) {
+  return split_along(site, 0, input, axis);
+}
+Reading split_second(const Site& site, std::size_t input, std::size_t axis) {
+  return split_along(site, 1, input, axis);
 }
 
 Reading pack(const Site& site, std::size_t, std::size_t axis) {
@@ -122,4 +134,4 @@ Reading triangle(const Site&, std::size_t input, std::size_t axis) {
   return input == 0 ? same_row(axis) : shared();
 }
 
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -11,7 +11,7 @@
 
 /// The elements of the input that an element of a resized tensor is made of, along one axis. Both the rules
 /// of rows and the kernels use it, so the rules name exactly the rows that the kernels read.
-namespace stowage::model {
+namespace stowage::operators {
 
 /// An element of the input and its weight.
 struct Tap {
@@ -106,4 +106,4 @@ constexpr std::int64_t units_of_distance = 1024;  ///< Units per distance of 1, 
 [[nodiscard]] std::vector<Between<float>> real_places(const TfliteResizeAxis& axis);
 [[nodiscard]] std::vector<Between<std::int64_t>> integer_places(const TfliteResizeAxis& axis);
 
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/resize_taps.h"
-#include "model/row_readings.h"
+#include "operators/readings.h"
+#include "operators/resize_taps.h"
 
-namespace stowage::model {
+namespace stowage::operators {
 namespace {
 
 constexpr std::int64_t most_resized_rows = std::int64_t{1} << 20;
@@ -104,10 +104,10 @@ Reading resize(const Site& site, std::size_t input, std::size_t axis) {
   if (axis >= site.input_shape(0).size()) return all();
   const std::int64_t in = site.input_shape(0)[axis];
   const std::int64_t out = site.output_shape()[axis];
-  const bool is_channel = is_tflite(site) && axis != 1 && axis != 2;
+  const bool is_channel = site.is_tflite() && axis != 1 && axis != 2;
   if (is_channel && in == out) return same_row(axis);
   if (std::min(in, out) < 1 || std::max(in, out) > most_resized_rows) return all();
-  const auto read = is_tflite(site) ? spans_of_tflite(site, axis) : spans_of_onnx(site, axis);
+  const auto read = site.is_tflite() ? spans_of_tflite(site, axis) : spans_of_onnx(site, axis);
   if (!read) return all();
   const Reading by_extents = along_line(axis, *read, in, out);
   if (in == 1 || out == 1) return by_extents;
@@ -116,4 +116,4 @@ Reading resize(const Site& site, std::size_t input, std::size_t axis) {
   return are_few ? by_corners : by_extents;
 }
 
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -16,7 +16,7 @@
 // condition for parts that are not empty. It does not mention the rest: other operators that move nothing
 // follow the same rule, and parts that begin or end within a byte must copy.
 
-#include "import/copies.h"
+#include "operators/copies.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,7 +27,7 @@
 
 #include "stowage/error.h"
 
-namespace stowage::import {
+namespace stowage::operators {
 namespace {
 
 constexpr std::int64_t bits_per_byte = 8;
@@ -329,4 +329,4 @@ void CopyFinder::add_run(const ByteCopy& copy) {
   op_.must_copy.clear();
 }
 
-}  // namespace stowage::import
+}  // namespace stowage::operators

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "operators/facts.h"
 #include "stowage/network.h"
 
-namespace stowage::model {
+namespace stowage::operators {
 
 /// An operator of a network, with queries about it.
 class Site {
@@ -17,6 +18,8 @@ class Site {
 
   [[nodiscard]] const stowage::Operator& op() const { return *op_; }
   [[nodiscard]] std::string_view type() const { return op_->type; }
+  [[nodiscard]] const Facts& facts() const { return named_.facts; }
+  [[nodiscard]] bool is_tflite() const { return named_.format == Format::tflite; }
   [[nodiscard]] const Attributes& attributes() const { return details_->attributes; }
   [[nodiscard]] std::int64_t version() const { return details_->version; }
   [[nodiscard]] bool has_input(std::size_t i) const { return i < op_->inputs.size() && op_->inputs[i]; }
@@ -38,6 +41,7 @@ class Site {
   const Network* network_;
   const stowage::Operator* op_;
   const OperatorDetails* details_;
+  Named named_;
 };
 
 /// The part of an input that a row of the output reads.
@@ -59,6 +63,13 @@ struct Reading {
 /// The axes of the first input over whose rows the operator sums.
 [[nodiscard]] std::vector<std::size_t> summed_axes(const Site& site);
 
+/// The axes along which the operator computes rows with a buffer that it carries. None of them is rowwise.
+[[nodiscard]] std::vector<CarriedAxis> carried_axes(const Site& site);
+
+/// The multiplications of one run of a convolution or product, including those in the padding; 0 for other
+/// operators, none if there are too many to count.
+[[nodiscard]] std::optional<std::int64_t> multiplies_of(const Site& site);
+
 /// Whether rows of the outputs along that axis can be computed one by one.
 [[nodiscard]] bool is_rowwise(const Site& site, std::size_t axis);
 
@@ -75,14 +86,11 @@ struct Reading {
 /// a convolution with one group for each channel.
 [[nodiscard]] bool splits_into_blocks(const Site& site, std::size_t axis);
 
-/// The first axis along which an operator moves windows (the height), the same in input and output; none if it
-/// moves none.
+/// The first axis along which an operator moves windows (the height), the same in input and output; none if
+/// it moves none.
 [[nodiscard]] std::optional<std::size_t> window_axis(const Site& site);
 
 /// Whether an operator moves windows along that axis.
 [[nodiscard]] bool moves_windows_along(const Site& site, std::size_t axis);
 
-/// All types of operators that have rows.
-[[nodiscard]] std::vector<std::string_view> types_with_rows();
-
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "model/row_readings.h"
+#include "operators/readings.h"
 
-namespace stowage::model {
+namespace stowage::operators {
 
 namespace {
 
@@ -72,4 +72,4 @@ Reading batch_to_space(const Site& site, std::size_t input, std::size_t axis) {
   return rows_along(axis, {.divisor = block.extent, .offset = block.margin});
 }
 
-}  // namespace stowage::model
+}  // namespace stowage::operators

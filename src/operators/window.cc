@@ -3,43 +3,31 @@
 // of rows the first window has no padding, so the last rows become ready without new input.
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 
-#include "model/row_readings.h"
+#include "operators/families.h"
+#include "operators/multiplies.h"
+#include "operators/readings.h"
+#include "operators/shapes.h"
+#include "operators/tflite_shapes.h"
 
-namespace stowage::model {
-
-using namespace std::string_view_literals;
+namespace stowage::operators {
 
 std::optional<std::size_t> window_axis(const Site& site) {
-  constexpr std::array moving{"CONV_2D"sv,        "DEPTHWISE_CONV_2D"sv, "AVERAGE_POOL_2D"sv,
-                              "MAX_POOL_2D"sv,    "L2_POOL_2D"sv,        "RESIZE_BILINEAR"sv,
-                              "DEPTH_TO_SPACE"sv, "SPACE_TO_DEPTH"sv,    "RESIZE_NEAREST_NEIGHBOR"sv,
-                              "TRANSPOSE_CONV"sv};
-  constexpr std::array moving_onnx{"Conv"sv,         "QLinearConv"sv,  "ConvInteger"sv,
-                                   "MaxPool"sv,      "AveragePool"sv,  "LpPool"sv,
-                                   "Resize"sv,       "Upsample"sv,     "ConvTranspose"sv,
-                                   "DepthToSpace"sv, "SpaceToDepth"sv, "GlobalAveragePool"sv,
-                                   "GlobalMaxPool"sv};
-  if (std::find(moving.begin(), moving.end(), site.type()) != moving.end()) return 1;
-  if (std::find(moving_onnx.begin(), moving_onnx.end(), site.type()) != moving_onnx.end()) return 2;
-  return std::nullopt;
+  const std::size_t axis = site.facts().windows.axis;
+  return axis == 0 ? std::nullopt : std::optional(axis);
 }
 
 bool moves_windows_along(const Site& site, std::size_t axis) {
   const auto first = window_axis(site);
   const std::size_t rank = site.output_shape().size();
-  return first && axis >= *first && axis < (is_tflite(site) ? rank - 1 : rank);
+  return first && axis >= *first && axis < (site.is_tflite() ? rank - 1 : rank);
 }
 
 namespace {
 
-bool has_weights(const Site& site) {
-  return site.type() == "CONV_2D" || site.type() == "DEPTHWISE_CONV_2D" || site.type().starts_with("Conv") ||
-         site.type() == "QLinearConv";
-}
+bool has_weights(const Site& site) { return site.facts().windows.weights != 0; }
 
 struct WindowRows {
   std::int64_t taps = 1;
@@ -56,18 +44,17 @@ std::int64_t same_padding(const WindowRows& window, std::int64_t in, std::int64_
 }
 
 /// The input that windows move over: behind the shape of the output and the weights, or the first.
-std::size_t data_of(const Site& site) { return site.type() == "TRANSPOSE_CONV" ? 2 : 0; }
+std::size_t data_of(const Site& site) { return site.facts().windows.data; }
 
 WindowRows tflite_window(const Site& site, std::size_t axis) {
   const Attributes& attributes = site.attributes();
   const bool is_height = axis == 1;
   WindowRows window{.stride = attributes.integer(is_height ? "stride_h" : "stride_w", 1),
                     .dilation = attributes.integer(is_height ? "dilation_h_factor" : "dilation_w_factor", 1)};
-  const bool is_transposed = site.type() == "TRANSPOSE_CONV";
+  const bool is_transposed = data_of(site) != 0;
   const Shape weights = site.input_shape(1);
-  window.taps = has_weights(site) || is_transposed
-                    ? (weights.size() == 4 ? weights[axis] : 0)
-                    : attributes.integer(is_height ? "filter_height" : "filter_width", 0);
+  window.taps = has_weights(site) ? (weights.size() == 4 ? weights[axis] : 0)
+                                  : attributes.integer(is_height ? "filter_height" : "filter_width", 0);
   if (is_transposed) window.dilation = 1;
   const std::int64_t in = site.input_shape(data_of(site))[axis];
   const std::int64_t out = site.output_shape()[axis];
@@ -86,8 +73,7 @@ std::int64_t at_axis(const Site& site, std::string_view attribute, std::size_t i
 
 WindowRows onnx_window(const Site& site, std::size_t axis) {
   const std::size_t place = axis - 2;  // among the axes that windows move along
-  const std::size_t weights = site.type() == "QLinearConv" ? 3 : 1;
-  const Shape kernel = site.input_shape(weights);
+  const Shape kernel = site.input_shape(site.facts().windows.weights);
   WindowRows window{.stride = at_axis(site, "strides", place, 1),
                     .dilation = at_axis(site, "dilations", place, 1),
                     .before = at_axis(site, "pads", place, 0)};
@@ -108,15 +94,18 @@ std::optional<WindowRows> window_rows(const Site& site, std::size_t axis) {
   if (!moves_windows_along(site, axis) ||
       site.input_shape(data_of(site)).size() != site.output_shape().size())
     return std::nullopt;
-  const WindowRows window = is_tflite(site) ? tflite_window(site, axis) : onnx_window(site, axis);
+  const WindowRows window = site.is_tflite() ? tflite_window(site, axis) : onnx_window(site, axis);
   if (std::min({window.taps, window.stride, window.dilation}) < 1) return std::nullopt;
   return window;
 }
 
+/// The filter is [1, height, width, output channels].
+bool has_filter_for_each_channel(const Site& site) { return site.facts().windows.channels == 3; }
+
 /// Groups of channels; none if they are unknown.
 std::optional<std::int64_t> groups_of(const Site& site, std::int64_t inputs) {
-  if (!is_tflite(site)) return site.attributes().integer("group", 1);
-  if (site.type() == "DEPTHWISE_CONV_2D") return inputs;
+  if (!site.is_tflite()) return site.attributes().integer("group", 1);
+  if (has_filter_for_each_channel(site)) return inputs;
   const Shape weights = site.input_shape(1);
   return weights.size() == 4 && weights[3] == inputs ? std::optional<std::int64_t>(1) : std::nullopt;
 }
@@ -128,7 +117,7 @@ Reading windowed_channel(const Site& site, std::size_t input, std::size_t axis) 
   const std::int64_t outputs = site.output_shape()[axis];
   if (input != 0) {  // weights, biases, and parameters of quantization
     const Shape shape = site.input_shape(input);
-    const std::size_t own = site.type() == "DEPTHWISE_CONV_2D" && shape.size() == 4 ? 3 : 0;
+    const std::size_t own = shape.size() == 4 ? site.facts().windows.channels : 0;
     return shape[own] == outputs ? same_row(own) : shape.size() == 1 && shape[0] == 1 ? shared() : all();
   }
   const auto groups = groups_of(site, inputs);
@@ -141,7 +130,7 @@ Reading windowed_channel(const Site& site, std::size_t input, std::size_t axis) 
 
 Reading windowed(const Site& site, std::size_t input, std::size_t axis) {
   if (site.input_shape(0).size() == site.output_shape().size() &&
-      axis == (is_tflite(site) ? site.output_shape().size() - 1 : 1))
+      axis == (site.is_tflite() ? site.output_shape().size() - 1 : 1))
     return windowed_channel(site, input, axis);
   if (input != 0) return shared();
   if (axis == 0) return same_row(0);
@@ -173,7 +162,7 @@ Reading transposed_window(const Site& site, std::size_t input, std::size_t axis)
   if (axis == 0) return same_row(0);
   const auto window = window_rows(site, axis);
   if (!window) return all();
-  const std::int64_t before = is_tflite(site) ? window->before : padding_of_transposed(site, *window, axis);
+  const std::int64_t before = site.is_tflite() ? window->before : padding_of_transposed(site, *window, axis);
   const std::int64_t taps = (window->reach() - 1) / window->stride + 1;
   return rows_along(
       axis, {.divisor = window->stride, .offset = before - (taps - 1) * window->stride, .taps = taps});
@@ -185,4 +174,124 @@ bool is_pool_of_all(const Site& site, std::size_t axis) {
   return window->before == 0 && window->dilation == 1 && window->taps >= site.input_shape(0)[axis];
 }
 
-}  // namespace stowage::model
+namespace {
+
+std::vector<std::size_t> sums_of_one_window(const Site& site) {
+  const auto axis = window_axis(site);
+  return axis && is_pool_of_all(site, *axis) ? std::vector{*axis} : std::vector<std::size_t>();
+}
+
+std::int64_t count_for_channel(const Site& site) {
+  const Windows& windows = site.facts().windows;
+  return count_for(site.input_shape(windows.weights), windows.channels);
+}
+
+std::optional<std::int64_t> multiplies_of_filter(const Site& site) {
+  return products_of(site.output_shape(), count_for_channel(site));
+}
+
+std::optional<std::int64_t> multiplies_of_transposed(const Site& site) {
+  return products_of(site.input_shape(data_of(site)), count_for_channel(site));
+}
+
+}  // namespace
+
+std::span<const Facts> window_family() {
+  static constexpr Facts rows[] = {
+      {.onnx = "AveragePool",
+       .shape = shapes::pool,
+       .inputs = 1,
+       .rows = windowed,
+       .splits = true,
+       .windows = {.axis = 2},
+       .sums = sums_of_one_window},
+      {.onnx = "CausalConvWithState", .shape = shapes::causal_convolution, .inputs = 2},
+      {.onnx = "Col2Im", .shape = shapes::column_to_image, .inputs = 3},
+      {.onnx = "Conv",
+       .shape = shapes::convolution,
+       .inputs = 2,
+       .rows = windowed,
+       .splits = true,
+       .windows = {.axis = 2, .weights = 1},
+       .adds_taps = true,
+       .multiplies = multiplies_of_filter},
+      {.onnx = "ConvInteger",
+       .shape = shapes::integer_convolution,
+       .inputs = 2,
+       .rows = windowed,
+       .windows = {.axis = 2, .weights = 1},
+       .multiplies = multiplies_of_filter},
+      {.onnx = "ConvTranspose",
+       .shape = shapes::transposed_convolution,
+       .inputs = 2,
+       .rows = transposed_window,
+       .windows = {.axis = 2, .weights = 1},
+       .multiplies = multiplies_of_transposed},
+      {.onnx = "DeformConv", .shape = shapes::convolution, .inputs = 3},
+      {.onnx = "LpPool",
+       .shape = shapes::pool,
+       .inputs = 1,
+       .rows = windowed,
+       .windows = {.axis = 2},
+       .sums = sums_of_one_window},
+      {.onnx = "MaxPool",
+       .shape = shapes::max_pool,
+       .inputs = 1,
+       .rows = windowed,
+       .counts_rows = true,
+       .splits = true,
+       .windows = {.axis = 2},
+       .sums = sums_of_one_window},
+      {.onnx = "MaxRoiPool", .shape = shapes::region_pool, .inputs = 2},
+      {.onnx = "MaxUnpool", .shape = shapes::max_unpool, .inputs = 2},
+      {.onnx = "QLinearConv",
+       .shape = shapes::quantized_convolution,
+       .inputs = 8,
+       .rows = windowed,
+       .windows = {.axis = 2, .weights = 3},
+       .multiplies = multiplies_of_filter},
+      {.onnx = "RoiAlign", .shape = shapes::region_align, .inputs = 3},
+      {.onnx = "com.microsoft.FusedConv", .shape = shapes::convolution, .inputs = 2},
+      {.onnx = "com.microsoft.QLinearAveragePool", .shape = shapes::pool, .inputs = 1},
+      {.onnx = "com.microsoft.QLinearConv", .shape = shapes::quantized_convolution, .inputs = 4},
+      {.tflite = "AVERAGE_POOL_2D",
+       .shape = tflite_shapes::pool,
+       .rows = windowed,
+       .splits = true,
+       .windows = {.axis = 1},
+       .sums = sums_of_one_window},
+      {.tflite = "CONV_2D",
+       .shape = tflite_shapes::convolution,
+       .rows = windowed,
+       .splits = true,
+       .windows = {.axis = 1, .weights = 1},
+       .multiplies = multiplies_of_filter},
+      {.tflite = "CONV_3D", .shape = tflite_shapes::convolution_3d},
+      {.tflite = "CONV_3D_TRANSPOSE", .shape = tflite_shapes::shaped_by_first},
+      {.tflite = "DEPTHWISE_CONV_2D",
+       .shape = tflite_shapes::depthwise_convolution,
+       .rows = windowed,
+       .splits = true,
+       .windows = {.axis = 1, .weights = 1, .channels = 3},
+       .multiplies = multiplies_of_filter},
+      {.tflite = "L2_POOL_2D",
+       .shape = tflite_shapes::pool,
+       .rows = windowed,
+       .windows = {.axis = 1},
+       .sums = sums_of_one_window},
+      {.tflite = "MAX_POOL_2D",
+       .shape = tflite_shapes::pool,
+       .rows = windowed,
+       .splits = true,
+       .windows = {.axis = 1},
+       .sums = sums_of_one_window},
+      {.tflite = "TRANSPOSE_CONV",
+       .shape = tflite_shapes::shaped_by_first,
+       .rows = transposed_window,
+       .windows = {.axis = 1, .data = 2, .weights = 1, .channels = 3},
+       .multiplies = multiplies_of_transposed},
+  };
+  return rows;
+}
+
+}  // namespace stowage::operators

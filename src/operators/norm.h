@@ -3,13 +3,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/row_rules.h"
+#include "operators/rows.h"
 #include "stowage/graph.h"
 
-namespace stowage::model {
-
-/// The axes along which the operator computes rows with a buffer that it carries. None of them is rowwise.
-[[nodiscard]] std::vector<CarriedAxis> carried_axes(const Site& site);
+namespace stowage::operators {
 
 /// How a norm over the last dimensions, from `first` on, sums up: over rows along one axis, for each index of
 /// the dimensions in front of it.
@@ -20,11 +17,11 @@ struct NormLanes {
   std::int64_t inner = 1;  ///< Elements of a row in a lane.
 };
 
-/// The rows are along the first of these dimensions that has more than one index; of an image, channels do not
-/// count.
+/// The rows are along the first of these dimensions that has more than one index; of an image, channels do
+/// not count.
 [[nodiscard]] NormLanes lanes_of_norm(const Shape& shape, std::size_t first);
 
 /// Bytes of the sums of a lane: mean and squares.
 constexpr Bytes bytes_of_moments = 16;
 
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -1,16 +1,13 @@
-// Operators along an axis: rows along the other axes are independent. Rows along the axis itself come from one
-// computation over all of them (statistics, an order, a total), so they run together.
+// Operators along an axis: rows along the other axes are independent. Rows along the axis itself come from
+// one computation over all of them (statistics, an order, a total), so they run together.
 
 #include <algorithm>
-#include <array>
-#include <numeric>
-#include <string_view>
+#include <optional>
+#include <vector>
 
-#include "model/row_readings.h"
+#include "operators/readings.h"
 
-namespace stowage::model {
-
-using namespace std::string_view_literals;
+namespace stowage::operators {
 
 namespace {
 
@@ -44,7 +41,7 @@ Reading without_axes(const Site& site, const std::vector<std::size_t>& axes, std
 }  // namespace
 
 Reading softmax(const Site& site, std::size_t, std::size_t axis) {
-  if (is_tflite(site)) return axis + 1 < site.output_shape().size() ? same_row(axis) : all();
+  if (site.is_tflite()) return axis + 1 < site.output_shape().size() ? same_row(axis) : all();
   if (site.version() < 13) {
     const auto first = first_of_block(site, 1);
     return first && axis < *first ? same_row(axis) : all();
@@ -68,11 +65,15 @@ Reading skip_norm(const Site& site, std::size_t input, std::size_t axis) {
   return axis + 1 < site.output_shape().size() ? elementwise(site, input, axis) : together();
 }
 
+Reading instance_norm(const Site& site, std::size_t input, std::size_t axis) {
+  if (axis != 1) return group_norm(site, input, axis);
+  return input == 0 ? same_row(1) : parameter(site, input, true);
+}
+
 /// Channel c belongs to group floor(c / share), whose channels are at most share - 1 before or behind it.
 Reading group_norm(const Site& site, std::size_t input, std::size_t axis) {
   if (axis == 0) return input == 0 ? same_row(0) : shared();
   if (axis != 1) return together();
-  if (site.type() == "InstanceNormalization") return input == 0 ? same_row(1) : parameter(site, input, true);
   const std::int64_t channels = site.output_shape()[1];
   const std::int64_t groups = site.attributes().integer("num_groups", 0);
   if (groups < 1 || channels % groups != 0) return together();
@@ -95,11 +96,21 @@ Reading across_channels(const Site&, std::size_t, std::size_t axis) {
   return axis != 1 ? same_row(axis) : all();
 }
 
-Reading ordered(const Site& site, std::size_t input, std::size_t axis) {
+namespace {
+
+Reading along_other_axes(std::size_t input, const std::optional<std::size_t>& own, std::size_t axis) {
   if (input != 0) return shared();
-  const std::size_t rank = site.output_shape().size();
-  const auto own = site.type() == "TopK" ? axis_attribute(site, -1, rank) : axis_input(site, 1, rank);
   return own && axis != *own ? same_row(axis) : together();
+}
+
+}  // namespace
+
+Reading greatest(const Site& site, std::size_t input, std::size_t axis) {
+  return along_other_axes(input, axis_attribute(site, -1, site.output_shape().size()), axis);
+}
+
+Reading ordered(const Site& site, std::size_t input, std::size_t axis) {
+  return along_other_axes(input, axis_input(site, 1, site.output_shape().size()), axis);
 }
 
 /// Inputs: sequences, weights, weights of the state, biases, lengths, states, weights of the LSTM's cells.
@@ -117,49 +128,14 @@ Reading recurrent(const Site& site, std::size_t input, std::size_t axis) {
 Reading place_of_extreme(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
   const std::size_t rank = site.input_shape(0).size();
-  const auto own = is_tflite(site) ? axis_input(site, 1, rank) : axis_attribute(site, 0, rank);
+  const auto own = site.is_tflite() ? axis_input(site, 1, rank) : axis_attribute(site, 0, rank);
   return own ? without_axes(site, {*own}, axis, together()) : together();
 }
 
-// Reductions
-
-std::optional<std::vector<std::size_t>> reduced_axes(const Site& site) {
-  const std::size_t rank = site.input_shape(0).size();
-  std::vector<std::size_t> axes;
-  if (site.type().starts_with("Global") || site.type() == "com.microsoft.QLinearGlobalAveragePool") {
-    for (std::size_t d = 2; d < rank; ++d) axes.push_back(d);
-    return axes;
-  }
-  const bool is_told = site.attributes().has("axes") || site.has_input(1);
-  const auto told = site.integers("axes", 1);
-  if (is_told && !told) return std::nullopt;
-  if (!told || told->empty()) {
-    if (is_tflite(site) || site.attributes().integer("noop_with_empty_axes", 0) != 0) return axes;
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), std::size_t{0});
-    return axes;
-  }
-  for (const std::int64_t axis : *told) {
-    const auto positive = from_end(axis, rank);
-    if (!positive) return std::nullopt;
-    axes.push_back(*positive);
-  }
-  return axes;
-}
-
 Reading reduction(const Site& site, std::size_t input, std::size_t axis) {
-  const auto axes = reduced_axes(site);
+  const auto axes = site.facts().reduces(site);
   if (input != 0) return shared();
   return axes ? without_axes(site, *axes, axis, all()) : all();
 }
 
-/// Totals of integers that wrap around are the same in the end, but not what is made of them.
-bool is_summed_alike(const Site& site) {
-  constexpr std::array made_of_totals{"ReduceL2"sv, "ReduceLogSum"sv, "ReduceLogSumExp"sv, "ReduceMean"sv};
-  const DType dtype = site.input(0)->dtype;
-  constexpr std::array real{DType::float16, DType::bfloat16, DType::float32, DType::float64};
-  return std::find(made_of_totals.begin(), made_of_totals.end(), site.type()) == made_of_totals.end() ||
-         std::find(real.begin(), real.end(), dtype) != real.end();
-}
-
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -1,14 +1,15 @@
 #include <cstring>
 #include <span>
 
-#include "model/row_rules.h"
+#include "operators/rows.h"
 
-namespace stowage::model {
+namespace stowage::operators {
 
 Site::Site(const Network& network, std::size_t subgraph, std::size_t op)
     : network_(&network),
       op_(&network.graph().subgraphs[subgraph].operators[op]),
-      details_(&network.details.at(subgraph).at(op)) {}
+      details_(&network.details.at(subgraph).at(op)),
+      named_(facts_of(op_->type)) {}
 
 const Tensor* Site::input(std::size_t i) const {
   return has_input(i) ? &network_->graph().tensors[*op_->inputs[i]] : nullptr;
@@ -70,4 +71,4 @@ std::optional<std::vector<std::int64_t>> Site::integers(std::string_view attribu
   return integers(input);
 }
 
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -5,15 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "model/row_rules.h"
+#include "operators/rows.h"
 
 /// The rows of an input that operators read for a row of their output, type by type, and words for that.
-namespace stowage::model {
+namespace stowage::operators {
 
 // Words
-
-/// TFLite's types have no lower-case letters.
-[[nodiscard]] bool is_tflite(const Site& site);
 
 [[nodiscard]] Reading rows_along(std::size_t axis, const RowMap& rows);
 /// The row of the same number.
@@ -41,6 +38,12 @@ namespace stowage::model {
 
 /// Element by element; a shorter shape or an extent of one is repeated.
 [[nodiscard]] Reading elementwise(const Site& site, std::size_t input, std::size_t axis);
+/// The second input has slopes.
+[[nodiscard]] Reading slopes(const Site& site, std::size_t input, std::size_t axis);
+/// Scales and zero points are numbers, or lists along an axis.
+[[nodiscard]] Reading quantized(const Site& site, std::size_t input, std::size_t axis);
+/// Parameters of channels.
+[[nodiscard]] Reading normalized(const Site& site, std::size_t input, std::size_t axis);
 
 // Operators that only move elements (row_shapes.cc, row_slices.cc)
 
@@ -50,9 +53,13 @@ namespace stowage::model {
 [[nodiscard]] Reading transpose(const Site& site, std::size_t input, std::size_t axis);
 
 [[nodiscard]] Reading concat(const Site& site, std::size_t input, std::size_t axis);
+/// The scale and zero point of the output; then each input with its own.
+[[nodiscard]] Reading quantized_concat(const Site& site, std::size_t input, std::size_t axis);
 
 /// Along another axis only: there every output has all the rows.
 [[nodiscard]] Reading split(const Site& site, std::size_t input, std::size_t axis);
+/// The first input is the axis.
+[[nodiscard]] Reading split_second(const Site& site, std::size_t input, std::size_t axis);
 
 /// Along another axis than the one that comes or goes.
 [[nodiscard]] Reading pack(const Site& site, std::size_t input, std::size_t axis);
@@ -68,6 +75,7 @@ namespace stowage::model {
 [[nodiscard]] Reading strided_slice(const Site& site, std::size_t input, std::size_t axis);
 
 [[nodiscard]] Reading pad(const Site& site, std::size_t input, std::size_t axis);
+[[nodiscard]] Reading mirror_pad(const Site& site, std::size_t input, std::size_t axis);
 
 /// All rows are repeated, one after the other.
 [[nodiscard]] Reading tile(const Site& site, std::size_t input, std::size_t axis);
@@ -107,6 +115,7 @@ namespace stowage::model {
 [[nodiscard]] Reading skip_norm(const Site& site, std::size_t input, std::size_t axis);
 
 /// Over all axes behind the channels, for one channel or for groups of them.
+[[nodiscard]] Reading instance_norm(const Site& site, std::size_t input, std::size_t axis);
 [[nodiscard]] Reading group_norm(const Site& site, std::size_t input, std::size_t axis);
 
 /// Over a list of axes.
@@ -114,7 +123,10 @@ namespace stowage::model {
 
 [[nodiscard]] Reading across_channels(const Site& site, std::size_t input, std::size_t axis);
 
-/// The best elements along an axis, or what went before.
+/// The best elements along an axis, which an attribute gives.
+[[nodiscard]] Reading greatest(const Site& site, std::size_t input, std::size_t axis);
+
+/// What went before, along an axis that an input gives.
 [[nodiscard]] Reading ordered(const Site& site, std::size_t input, std::size_t axis);
 
 /// Networks that run through sequences: the sequences of a batch are independent, the steps of one are not.
@@ -125,10 +137,4 @@ namespace stowage::model {
 
 [[nodiscard]] Reading reduction(const Site& site, std::size_t input, std::size_t axis);
 
-/// The axes of a reduction; none if they are unknown.
-[[nodiscard]] std::optional<std::vector<std::size_t>> reduced_axes(const Site& site);
-
-/// Whether sums of its element type are the same in 32 bits as in more, up to rounding.
-[[nodiscard]] bool is_summed_alike(const Site& site);
-
-}  // namespace stowage::model
+}  // namespace stowage::operators

@@ -9,7 +9,7 @@
 
 #include "stowage/graph.h"
 
-namespace stowage::import {
+namespace stowage::operators {
 
 /// Part of a tensor: on each dimension, `extent` elements from `start` on.
 struct Region {
@@ -80,4 +80,4 @@ class CopyFinder {
   Objection objection_;
 };
 
-}  // namespace stowage::import
+}  // namespace stowage::operators
