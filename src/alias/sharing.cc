@@ -33,7 +33,7 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "model/in_place.h"
+#include "operators/facts.h"
 
 namespace stowage::alias {
 namespace {
@@ -201,7 +201,7 @@ class Sharer {
   /// addresses, and an expansion copies element by element onto itself. Source: reshape.cc and
   /// expand_dims.cc among the kernels of TensorFlow Lite Micro.
   [[nodiscard]] bool is_left_alone(const Operator& op) const {
-    return options_.target == Target::any || op.type == "RESHAPE" || op.type == "EXPAND_DIMS";
+    return options_.target == Target::any || operators::is_left_alone(op);
   }
 
   void share_in_place() {
@@ -252,7 +252,7 @@ class Sharer {
   [[nodiscard]] bool may_overwrite(const Operator& op, TensorId input, TensorId output) const {
     if (graph_.tensors[input].bytes == 0 || outlives_readers_[input] || !why_strangers(input, output).empty())
       return false;
-    if (!model::may_write_over(graph_, op, input, output)) return false;
+    if (!operators::may_write_over(graph_, op, input, output)) return false;
     for (std::size_t run = 0; run < lives_[input].size(); ++run) {
       if (lives_[input][run].upper != lives_[output][run].lower + 1) return false;
     }

@@ -25,7 +25,7 @@
 #include "generate/windows.h"
 #include "import/readers.h"
 #include "kernels/tflite/channels.h"
-#include "model/row_rules.h"
+#include "operators/rows.h"
 #include "run/program.h"
 #include "stowage/generate.h"
 

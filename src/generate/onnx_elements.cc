@@ -62,10 +62,10 @@ void emit_sum_of_all(Writer& writer) {
 }
 
 /// Places of the input along an axis.
-std::string nearest_table(Writer& writer, const model::Resizing& resizing, std::size_t axis,
+std::string nearest_table(Writer& writer, const operators::Resizing& resizing, std::size_t axis,
                           const std::string& name) {
   std::vector<std::uint16_t> places;
-  for (const model::Taps& taps : model::taps_of(resizing, resizing.axes.at(axis)))
+  for (const operators::Taps& taps : operators::taps_of(resizing, resizing.axes.at(axis)))
     places.push_back(static_cast<std::uint16_t>(taps.at(0).at));
   return writer.sources().array(fmt::format("nearest_{}_{}", name, writer.number()),
                                 fmt::format("nearest {} of operator {}", name, writer.number()),
@@ -79,11 +79,11 @@ struct TapTables {
   std::string weights{};
 };
 
-TapTables tap_tables(Writer& writer, const model::Resizing& resizing, std::size_t axis, std::size_t taps,
+TapTables tap_tables(Writer& writer, const operators::Resizing& resizing, std::size_t axis, std::size_t taps,
                      const std::string& name) {
   std::vector<std::uint16_t> places;
   std::vector<double> weights;
-  for (const model::Taps& own : model::taps_of(resizing, resizing.axes.at(axis))) {
+  for (const operators::Taps& own : operators::taps_of(resizing, resizing.axes.at(axis))) {
     if (own.empty() || own.size() > taps) refuse("a place of its output lies outside of its input");
     for (std::size_t t = 0; t < taps; ++t) {
       places.push_back(static_cast<std::uint16_t>(own[t < own.size() ? t : 0].at));
@@ -99,10 +99,10 @@ TapTables tap_tables(Writer& writer, const model::Resizing& resizing, std::size_
 }
 
 /// Linear and cubic.
-void resize_by_sums(Writer& writer, const model::Resizing& resizing) {
+void resize_by_sums(Writer& writer, const operators::Resizing& resizing) {
   if (writer.signature().outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
   const Shape& out = writer.signature().outputs[0]->shape;
-  const std::size_t taps = resizing.mode == model::ResizeMode::linear ? 2 : 4;
+  const std::size_t taps = resizing.mode == operators::ResizeMode::linear ? 2 : 4;
   const TapTables rows = tap_tables(writer, resizing, 2, taps, "rows");
   const TapTables columns = tap_tables(writer, resizing, 3, taps, "columns");
   const std::string place = fmt::format("{}[y * {} + t]", rows.places, taps);
@@ -125,18 +125,18 @@ void emit_resize(Writer& writer) {
   if (axis_of_lines(writer) != axis_of_height) refuse("it runs by columns");
   const kernels::Signature& signature = writer.signature();
   // The region, which newer sets have in front of the scales, is for what is refused below.
-  const std::size_t first = model::ResizeCall::is_first(signature.type, signature.version) ? 1 : 2;
+  const std::size_t first = operators::ResizeCall::is_first(signature.type, signature.version) ? 1 : 2;
   for (std::size_t i = first; i < signature.inputs.size(); ++i)
     if (signature.inputs[i] && !writer.sources().is_constant(writer.op().inputs[i].value()))
       refuse("its input {} is not constant", i);
-  const model::Resizing resizing = kernels::onnx_ops::resizing_of(signature);
+  const operators::Resizing resizing = kernels::onnx_ops::resizing_of(signature);
   const Shape& in = signature.inputs.at(0)->shape;
   const Shape& out = signature.outputs.at(0)->shape;
   if (resizing.is_cropped()) refuse("it cuts off elements");
   constexpr std::int64_t most = 65535;
   if (in[1] != out[1] || in[2] > most || in[3] > most)
     refuse("it resizes {} to {}", show_shape(in), show_shape(out));
-  if (resizing.mode != model::ResizeMode::nearest) return resize_by_sums(writer, resizing);
+  if (resizing.mode != operators::ResizeMode::nearest) return resize_by_sums(writer, resizing);
   const std::string rows = nearest_table(writer, resizing, 2, "rows");
   const std::string columns = nearest_table(writer, resizing, 3, "columns");
   const Channel from = writer.image_row_of_input(rows + "[y]");

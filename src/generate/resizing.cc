@@ -9,7 +9,7 @@
 
 #include "generate/sources.h"
 #include "kernels/kernels.h"
-#include "model/resize_taps.h"
+#include "operators/resize_taps.h"
 
 namespace stowage::generate {
 namespace {
@@ -36,7 +36,7 @@ Tables tables_of(Writer& writer, const std::string& name, DType dtype, const Pla
   return {table(rows, "rows"), table(columns, "columns")};
 }
 
-model::TfliteResizeAxis axis_of(const Operands& operands, std::size_t d) {
+operators::TfliteResizeAxis axis_of(const Operands& operands, std::size_t d) {
   return {.input = operands.input(0).shape[d],
           .output = operands.output().shape[d],
           .aligns_corners = operands.flag("align_corners"),
@@ -94,8 +94,8 @@ void emit_between(Writer& writer, const Operands& operands, DType dtype, const P
 void emit_bilinear(Writer& writer) {
   const Operands operands(writer.signature());
   expect_image(writer, operands);
-  const model::TfliteResizeAxis rows = axis_of(operands, 1);
-  const model::TfliteResizeAxis columns = axis_of(operands, 2);
+  const operators::TfliteResizeAxis rows = axis_of(operands, 1);
+  const operators::TfliteResizeAxis columns = axis_of(operands, 2);
   if (operands.output().dtype == DType::float32)
     return emit_between<float>(writer, operands, DType::float32, real_places(rows), real_places(columns));
   emit_between<std::int16_t>(writer, operands, DType::int16, integer_places(rows), integer_places(columns));

@@ -18,7 +18,7 @@
 #include "generate/sources.h"
 #include "generate/text.h"
 #include "kernels/kernels.h"
-#include "model/row_rules.h"
+#include "operators/rows.h"
 
 namespace stowage::generate {
 
@@ -62,7 +62,7 @@ Writer::Writer(Sources& sources, const StepKind& kind)
   axis_ = row_axis(*op_, *kind.axis);
   if (axis_ == nullptr) refuse("it has no rows along axis {}", *kind.axis);
   loop_over(signature_.outputs.at(0)->shape[*kind.axis]);
-  is_alike_ = model::has_rows_alike(model::Site(sources.network(), 0, kind.op), *kind.axis);
+  is_alike_ = operators::has_rows_alike(operators::Site(sources.network(), 0, kind.op), *kind.axis);
   if (!is_alike_) return;
   try {
     take_one_row(seen_, *axis_);

@@ -166,7 +166,7 @@ Attributes attributes_of(const wire::NodeProto& node, NearbyFiles& files) {
                                std::is_same_v<Held, Shape> || std::is_same_v<Held, std::vector<float>>) {
             attributes.set(std::move(name), value);
           } else if constexpr (std::is_same_v<Held, wire::AttributeProto::Tensor>) {
-            if (value->data_type == wire::element::string) return;
+            if (value->data_type == element::string) return;
             Array array = array_of(*value, files, "attribute " + base::quoted(name));
             attributes.set(std::move(name), std::move(array));
           }

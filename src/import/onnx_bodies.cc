@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "import/onnx_attributes.h"
 #include "import/onnx_inference.h"
 #include "import/open_sizes.h"
 #include "stowage/error.h"
@@ -88,8 +89,8 @@ void Inference::infer_loop(const Operator& op, std::size_t subgraph, std::size_t
            fmt::format("carries {} values but its body takes {} and returns {}", carried, inputs.size(),
                        results.size()));
   }
-  learn(inputs[0], tensor_type(wire::element::int64, Shape{}));
-  learn(inputs[1], tensor_type(wire::element::boolean, Shape{}));
+  learn(inputs[0], tensor_type(element::int64, Shape{}));
+  learn(inputs[1], tensor_type(element::boolean, Shape{}));
   for (std::size_t i = 0; i < carried; ++i) {
     if (op.inputs[i + 2]) enter_body(*op.inputs[i + 2], inputs[i + 2]);
   }
@@ -177,7 +178,7 @@ Type Inference::carried_type(TensorId initial, TensorId before, TensorId after) 
 void Inference::infer_scan(const Operator& op, const wire::NodeProto& node, std::size_t subgraph,
                            std::size_t o) {
   constexpr int first_without_batch = 9;
-  const NodeContext attributes(node, 0, {}, {});
+  const operators::NodeContext attributes(views_of(node), 0, 0, {}, {});
   const auto scanned =
       static_cast<std::size_t>(std::max<std::int64_t>(attributes.integer("num_scan_inputs", 0), 0));
   if (op.bodies.size() != 1 || scanned > op.inputs.size())

@@ -23,17 +23,16 @@
 #include "base/text.h"
 #include "import/onnx_values.h"
 #include "import/readers.h"
+#include "operators/facts.h"
 
 namespace stowage::import {
 namespace {
 
 using wire::AttributeProto;
 using wire::TensorProto;
-namespace element = wire::element;
 
 bool passes_on_its_bytes(const Operator& op) {
-  return op.type == "Identity" || op.type == "Reshape" || op.type == "Flatten" || op.type == "Squeeze" ||
-         op.type == "Unsqueeze";
+  return op.type == "Identity" || operators::facts_of(op.type).facts.keeps == operators::Keeps::elements;
 }
 
 /// True if its data is in another file, and so not part of the attribute.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "import/onnx_graph.h"
@@ -12,8 +11,5 @@ namespace stowage::import {
 /// Fills in `copies` and `must_copy` of every operator that is not folded. Needs the sizes from infer_shapes;
 /// `values` are the known values of each tensor.
 void find_copies(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values);
-
-/// All types of operators that may have copies.
-[[nodiscard]] std::vector<std::string_view> types_with_copies();
 
 }  // namespace stowage::import

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "import/onnx_context.h"
-#include "import/onnx_rules.h"
+#include "import/onnx_attributes.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -29,8 +29,9 @@ struct AskedRule {
     std::vector<const Value*> pointers;
     for (const auto& input : inputs) types.push_back(input ? &*input : nullptr);
     for (const auto& value : known) pointers.push_back(value ? &*value : nullptr);
-    NodeContext context(*node, version, std::move(types), std::move(pointers));
-    infer_by_rule(context, type);
+    operators::NodeContext context(views_of(*node), version, has_output.size(), std::move(types),
+                                   std::move(pointers));
+    infer_types(operators::Format::onnx, type, context);
     std::vector<std::optional<Shape>> found;
     for (std::size_t o = 0; o < has_output.size(); ++o) {
       const Type& output = context.outputs()[o];

@@ -16,11 +16,7 @@
 #include "base/checked.h"
 
 namespace stowage::import {
-namespace {
-
-namespace element = wire::element;
-
-}  // namespace
+namespace {}  // namespace
 
 namespace evaluation {  // short names of operators, which the rules of shapes have too
 namespace {

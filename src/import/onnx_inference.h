@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "import/onnx_context.h"
 #include "import/onnx_given.h"
 #include "import/onnx_graph.h"
 #include "import/onnx_shapes.h"
 #include "import/onnx_types.h"
 #include "import/onnx_values.h"
 #include "import/readers.h"
+#include "operators/context.h"
 #include "stowage/import.h"
 
 namespace stowage::import {
@@ -40,10 +40,12 @@ class Inference {
   void infer(std::size_t subgraph);
   void infer_operator(std::size_t subgraph, std::size_t o);
   void infer_plain(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o);
-  [[nodiscard]] std::optional<NodeContext> context_of(const Operator& op, const wire::NodeProto& node,
-                                                      std::vector<const Type*> inputs) const;
+  [[nodiscard]] std::optional<operators::NodeContext> context_of(const Operator& op,
+                                                                 const wire::NodeProto& node,
+                                                                 std::vector<const Type*> inputs) const;
   [[nodiscard]] std::vector<const Value*> values_of(const Operator& op) const;
-  void apply_rule(NodeContext& context, const std::string& type, std::size_t subgraph, std::size_t o);
+  void apply_rule(const Operator& op, const wire::NodeProto& node, operators::NodeContext& context,
+                  std::size_t subgraph, std::size_t o);
   void learn(TensorId t, const Type& inferred);
   void compute(const Operator& op, const wire::NodeProto& node);
   [[nodiscard]] bool is_deterministic(std::size_t subgraph) const;

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "import/onnx_inference.h"
-#include "import/onnx_rules.h"
 #include "import/onnx_unread.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -119,7 +119,7 @@ bool Inference::depends_on_data(const OpenTensor& it) const {
   auto context = context_of(op, *model_.nodes[it.subgraph][*it.writer], std::move(inputs));
   if (!context) return are_concrete;
   try {
-    infer_by_rule(*context, op.type);
+    infer_types(operators::Format::onnx, op.type, *context);
   } catch (const Misfit&) {
     return are_concrete;
   }

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "import/onnx_values.h"
+#include "operators/facts.h"
 
 namespace stowage::import {
 namespace {
@@ -33,7 +34,6 @@ namespace {
 using namespace std::string_view_literals;
 using wire::NodeProto;
 using wire::TensorProto;
-namespace element = wire::element;
 
 /// A stored tensor with its scale and zero point.
 struct Stored {
@@ -296,9 +296,11 @@ class Joiner {
     if ((type == "Add" || type == "Mul") && node.input.size() == 2) return pair(node, output);
     if (type == "GlobalAveragePool") return average(node, output);
     if (type == "Concat") return join_inputs(node, output);
-    constexpr std::array moving{"MaxPool"sv, "Reshape"sv,  "Flatten"sv,      "Squeeze"sv,      "Unsqueeze"sv,
-                                "Slice"sv,   "Identity"sv, "DepthToSpace"sv, "SpaceToDepth"sv, "Transpose"sv};
-    return std::ranges::find(moving, type) != moving.end() ? moved(node, output) : std::nullopt;
+    constexpr std::array moving{"MaxPool"sv,      "Slice"sv,        "Identity"sv,
+                                "DepthToSpace"sv, "SpaceToDepth"sv, "Transpose"sv};
+    const bool moves = operators::facts_of(type).facts.keeps == operators::Keeps::elements ||
+                       std::ranges::find(moving, type) != moving.end();
+    return moves ? moved(node, output) : std::nullopt;
   }
 
   static NodeProto made(const NodeProto& node, std::string_view type, std::string_view domain,

@@ -1,7 +1,7 @@
 // Visits operators in dependence order, and bodies at the position of their operator. Every dimension
 // of the inputs is bound before, so all shapes are concrete numbers. What ONNX calls data propagation is then
 // plain constant folding of the few small integer tensors that shapes are computed from (onnx_evaluate.cc).
-// Each operator has a rule (onnx_rules.cc). The file's own declaration settles what rules leave open; if both
+// Each operator has a rule (operators/). The file's own declaration settles what rules leave open; if both
 // exist, they must agree.
 
 #include "import/onnx_shapes.h"
@@ -11,9 +11,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "import/onnx_attributes.h"
 #include "import/onnx_evaluate.h"
 #include "import/onnx_inference.h"
-#include "import/onnx_rules.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -158,23 +159,23 @@ void Inference::infer_plain(const Operator& op, const wire::NodeProto& node, std
   for (const auto& input : op.inputs) inputs.push_back(input ? &types_[*input] : nullptr);
   auto context = context_of(op, node, std::move(inputs));
   if (!context) return;
-  apply_rule(*context, op.type, subgraph, o);
+  apply_rule(op, node, *context, subgraph, o);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (op.outputs[i]) learn(*op.outputs[i], context->outputs()[i]);
   }
 }
 
 /// The operator as its rule sees it, with these types of its inputs; none if too little is known of them.
-std::optional<NodeContext> Inference::context_of(const Operator& op, const wire::NodeProto& node,
-                                                 std::vector<const Type*> inputs) const {
+std::optional<operators::NodeContext> Inference::context_of(const Operator& op, const wire::NodeProto& node,
+                                                            std::vector<const Type*> inputs) const {
   for (const Type* const input : inputs) {
     if (input != nullptr && !is_useful_type(*input)) return std::nullopt;
   }
   const auto version = versions_.find(node.domain == "ai.onnx" ? "" : node.domain);
   // Exporters forget the version of contributed operators.
   if (version == versions_.end() && node.domain != contributed_domain) return std::nullopt;
-  return NodeContext(node, version == versions_.end() ? 1 : version->second, std::move(inputs),
-                     values_of(op));
+  return operators::NodeContext(views_of(node), version == versions_.end() ? 1 : version->second,
+                                op.outputs.size(), std::move(inputs), values_of(op));
 }
 
 std::vector<const Value*> Inference::values_of(const Operator& op) const {
@@ -184,11 +185,11 @@ std::vector<const Value*> Inference::values_of(const Operator& op) const {
   return values;
 }
 
-void Inference::apply_rule(NodeContext& context, const std::string& type, std::size_t subgraph,
-                           std::size_t o) {
-  if (type == context.node().op_type) expect_sane_attributes(context.node());
+void Inference::apply_rule(const Operator& op, const wire::NodeProto& node, operators::NodeContext& context,
+                           std::size_t subgraph, std::size_t o) {
+  if (op.type == node.op_type) expect_sane_attributes(node);
   try {
-    infer_by_rule(context, type);
+    infer_types(operators::Format::onnx, op.type, context);
   } catch (const Misfit& problem) {
     throw Error(describe(graph(), subgraph, o),
                 fmt::format("is not valid ONNX: {}", base::quoted(problem.what())));

@@ -51,18 +51,6 @@ DType dtype_of(int elem_type, const std::string& place) {
                                  dtypes_of_onnx.size() - 1));
 }
 
-Type tensor_type(int elem_type, const std::optional<Dims>& dims) {
-  return {.kind = Type::Kind::tensor, .elem_type = elem_type, .dims = dims};
-}
-
-Type tensor_type(int elem_type, const Shape& shape) {
-  return tensor_type(elem_type, Dims(shape.begin(), shape.end()));
-}
-
-Type type_around(Type::Kind kind, Type element) {
-  return {.kind = kind, .element = std::make_shared<const Type>(std::move(element))};
-}
-
 Type declared_type(const wire::TypeProto& proto, const std::map<std::string, GivenSize>& dims) {
   Type type{.kind = proto.kind, .elem_type = proto.elem_type};
   if (proto.element != nullptr)
@@ -118,12 +106,6 @@ bool is_compatible(const Type& a, const Type& b) {
   if (!a.dims || !b.dims) return true;
   return std::ranges::equal(*a.dims, *b.dims,
                             [](const Dim& x, const Dim& y) { return !x || !y || *x == *y; });
-}
-
-Type common_type(const Type& a, const Type& b) {
-  Type common = a;
-  common.dims = common_dims(a.dims, b.dims);
-  return common;
 }
 
 Type with_dimension(const Type& type, std::int64_t axis, Dim dimension) {

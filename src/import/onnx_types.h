@@ -8,32 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "import/dims.h"
+#include "import/known.h"
 #include "import/onnx_wire.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
 
 namespace stowage::import {
 
-/// The type of a value as far as it is known.
-struct Type {
-  using Kind = wire::TypeProto::Kind;
-
-  Kind kind = Kind::none;
-  int elem_type = 0;                      ///< 0: unknown.
-  std::optional<Dims> dims{};             ///< None: the rank is unknown, too.
-  std::shared_ptr<const Type> element{};  ///< Of a sequence or optional.
-};
-
 /// The element type of a TensorProto.DataType; none for an unknown number.
 [[nodiscard]] std::optional<DType> known_dtype(int elem_type);
 /// The same. Throws Error at `place` for an unknown number.
 [[nodiscard]] DType dtype_of(int elem_type, const std::string& place);
-
-[[nodiscard]] Type tensor_type(int elem_type, const std::optional<Dims>& dims);
-[[nodiscard]] Type tensor_type(int elem_type, const Shape& shape);
-/// A sequence or an optional of this type.
-[[nodiscard]] Type type_around(Type::Kind kind, Type element);
 
 /// What the file declares, with symbolic dimensions replaced by their values, if they have any.
 [[nodiscard]] Type declared_type(const wire::TypeProto& proto, const std::map<std::string, GivenSize>& dims);
@@ -49,9 +34,6 @@ void merge_types(const Type& found, Type& into, const std::string& place, std::s
 
 /// True if the known parts of both types agree.
 [[nodiscard]] bool is_compatible(const Type& a, const Type& b);
-
-/// The common part of two types: dimensions in which they differ are open.
-[[nodiscard]] Type common_type(const Type& a, const Type& b);
 
 /// The type with a dimension inserted before `axis`, or with that axis removed.
 [[nodiscard]] Type with_dimension(const Type& type, std::int64_t axis, Dim dimension);

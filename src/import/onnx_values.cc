@@ -13,7 +13,6 @@ namespace stowage::import {
 namespace {
 
 using wire::TensorProto;
-namespace element = wire::element;
 
 bool is_real_type(int type) { return type == element::float32 || type == element::float64; }
 
@@ -89,8 +88,6 @@ bool read_elements(const TensorProto& tensor, std::size_t count, Value& value) {
 }
 
 }  // namespace
-
-bool Value::is_real() const { return is_real_type(elem_type); }
 
 std::optional<std::size_t> small_count(int elem_type, const Shape& shape) {
   if (!is_real_type(elem_type) && !is_integer_type(elem_type)) return std::nullopt;

@@ -7,25 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "import/known.h"
 #include "import/onnx_wire.h"
 #include "import/readers.h"
 #include "stowage/graph.h"
 #include "stowage/network.h"
 
 namespace stowage::import {
-
-/// The known value of a small constant tensor that shapes may be computed from.
-struct Value {
-  int elem_type = 0;  ///< A TensorProto::DataType.
-  Shape shape;
-  std::vector<std::int64_t> integers;  ///< Elements of integer and boolean tensors.
-  std::vector<double> reals;           ///< Elements of floating-point tensors.
-
-  [[nodiscard]] bool is_real() const;
-  [[nodiscard]] std::size_t size() const { return is_real() ? reals.size() : integers.size(); }
-
-  bool operator==(const Value&) const = default;
-};
 
 /// Larger values are not kept: shapes are not computed from them.
 inline constexpr std::int64_t most_elements = 4096;

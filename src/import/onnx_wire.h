@@ -11,29 +11,12 @@
 #include <variant>
 #include <vector>
 
+#include "operators/known.h"
 #include "stowage/graph.h"
 
 /// The messages of an ONNX file as plain structs, as far as planning and running need them. Text and data are
 /// views into the file, which must outlive them. Names are those of the format.
 namespace stowage::import::wire {
-
-/// The numbers of TensorProto.DataType that the importer speaks of.
-namespace element {
-enum : int {
-  float32 = 1,
-  uint8,
-  int8,
-  uint16,
-  int16,
-  int32,
-  int64,
-  string,
-  boolean,
-  float16,
-  float64,
-  uint32
-};
-}  // namespace element
 
 /// A repeated field of numbers, still encoded: one run for each part of the file that has some of them.
 struct Numbers {
@@ -90,7 +73,7 @@ struct Dimension {
 };
 
 struct TypeProto {
-  enum class Kind : std::uint8_t { none, tensor, sequence, map, optional, sparse_tensor, opaque };
+  using Kind = operators::Type::Kind;
 
   Kind kind = Kind::none;
   int elem_type = 0;

@@ -18,6 +18,7 @@
 #include "import/tflite_copies.h"
 #include "import/tflite_shapes.h"
 #include "import/tflite_tables.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -60,11 +61,18 @@ Shape dimensions_of(const Indices* dimensions) {
   return dimensions == nullptr ? Shape{} : Shape(dimensions->begin(), dimensions->end());
 }
 
+/// Whether the name is that of another operator than a custom one.
+bool is_taken(std::string_view name) {
+  using operators::Format;
+  const auto* const own = operators::find_facts(Format::tflite, name);
+  return operators::find_facts(Format::onnx, name) != nullptr || (own != nullptr && !own->is_custom);
+}
+
 std::string type_of(const tflite::OperatorCode& code) {
   const BuiltinOperator builtin = builtin_of(code);
   std::string name = builtin == BuiltinOperator::CUSTOM ? text(code.custom_code()) : "";
   // A custom operator may have any name, even that of an operator with known properties.
-  if (updates_in_place({.type = name}, 0)) name = "custom." + name;
+  if (is_taken(name)) name = "custom." + name;
   if (name.empty()) name = tflite::EnumNameBuiltinOperator(builtin);
   return name.empty() ? fmt::format("BUILTIN_{}", static_cast<int>(builtin)) : name;
 }
@@ -322,8 +330,7 @@ class Reader {
                             [this](std::size_t bytes) { spend(bytes); }};
     for (std::size_t o = 0; o < count(subgraph(s).operators()); ++o) {
       const tflite::Operator& source = at(subgraph(s).operators(), o);
-      const BuiltinOperator builtin = builtin_of(at(model_.operator_codes(), source.opcode_index()));
-      located([&] { find_copies(scope, source, builtin, graph_, graph_.subgraphs[s].operators[o]); },
+      located([&] { find_copies(scope, source, graph_, graph_.subgraphs[s].operators[o]); },
               [&] { return describe(graph_, s, o); });
     }
   }

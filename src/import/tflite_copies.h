@@ -20,7 +20,6 @@ struct TfliteScope {
 
 /// Fills in `copies` and `must_copy` of an operator whose tensors are known. `source` is its entry in the
 /// file.
-void find_copies(const TfliteScope& scope, const tflite::Operator& source, tflite::BuiltinOperator builtin,
-                 const Graph& graph, Operator& op);
+void find_copies(const TfliteScope& scope, const tflite::Operator& source, const Graph& graph, Operator& op);
 
 }  // namespace stowage::import

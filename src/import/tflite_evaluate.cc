@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "import/onnx_evaluate.h"
+#include "operators/slices.h"
 
 namespace stowage::import {
 namespace {
@@ -19,7 +20,7 @@ using tflite::BuiltinOperator;
 
 /// An operator under evaluation.
 struct Picking {
-  const TfliteNode& node;
+  const operators::NodeContext& node;
   std::size_t output;
   Value result;
   std::size_t count = 0;
@@ -65,13 +66,13 @@ bool walk(Picking& it, const Value* from, const Walk& way) {
   return true;
 }
 
-bool pick_slice(Picking& it, const std::optional<std::vector<SlicedAxis>>& axes) {
+bool pick_slice(Picking& it, const std::optional<std::vector<operators::SlicedAxis>>& axes) {
   const Value* const from = it.node.value(0);
   if (from == nullptr || !axes) return false;
   const std::vector<std::int64_t> strides = strides_of(from->shape);
   Walk way;
   std::size_t next = 0;
-  for (const SlicedAxis& axis : *axes) {
+  for (const operators::SlicedAxis& axis : *axes) {
     const std::int64_t stride = axis.is_new ? 0 : strides[next++];
     const bool moves = axis.extent && *axis.extent > 1;  // a step may be any number if it is never taken
     if (!axis.is_shrunk) way.steps.push_back(moves ? axis.step * stride : 0);
@@ -80,7 +81,7 @@ bool pick_slice(Picking& it, const std::optional<std::vector<SlicedAxis>>& axes)
   return walk(it, from, way);
 }
 
-bool pick_part(Picking& it, std::size_t input, const std::optional<SplitAxis>& split) {
+bool pick_part(Picking& it, std::size_t input, const std::optional<operators::SplitAxis>& split) {
   const Value* const from = it.node.value(input);
   if (from == nullptr || !split) return false;
   Walk way{.steps = strides_of(from->shape)};
@@ -89,10 +90,9 @@ bool pick_part(Picking& it, std::size_t input, const std::optional<SplitAxis>& s
 }
 
 bool pick_unpacked(Picking& it) {
-  const auto* const options = it.node.source().builtin_options_as_UnpackOptions();
   const Value* const from = it.node.value(0);
-  if (from == nullptr || options == nullptr) return false;
-  const std::size_t axis = axis_in(options->axis(), from->shape.size());
+  if (from == nullptr || !it.node.has_attribute("num")) return false;
+  const std::size_t axis = axis_in(it.node.integer("axis", 0), from->shape.size());
   Walk way{.steps = strides_of(from->shape)};
   way.first = static_cast<std::int64_t>(it.output) * way.steps[axis];
   way.steps.erase(way.steps.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -189,13 +189,13 @@ std::optional<bool> pick(BuiltinOperator builtin, Picking& it) {
     case BuiltinOperator::BROADCAST_ARGS:
       return broadcast_shapes(it);
     case BuiltinOperator::SLICE:
-      return pick_slice(it, slice_of(it.node));
+      return pick_slice(it, operators::slice_of(it.node));
     case BuiltinOperator::STRIDED_SLICE:
-      return pick_slice(it, strided_slice_of(it.node));
+      return pick_slice(it, operators::strided_slice_of(it.node));
     case BuiltinOperator::SPLIT:
-      return pick_part(it, 1, split_of(it.node));
+      return pick_part(it, 1, operators::split_of(it.node));
     case BuiltinOperator::SPLIT_V:
-      return pick_part(it, 0, split_v_of(it.node));
+      return pick_part(it, 0, operators::split_v_of(it.node));
     case BuiltinOperator::UNPACK:
       return pick_unpacked(it);
     case BuiltinOperator::PACK:
@@ -305,7 +305,7 @@ std::optional<Value> computed(std::string_view name, const std::optional<Value>&
 }
 
 /// Rounds downwards: to a multiple for integers.
-std::optional<Value> floor_quotient(const TfliteNode& node, const Value& like) {
+std::optional<Value> floor_quotient(const operators::NodeContext& node, const Value& like) {
   const std::array inputs{node.value(0), node.value(1)};
   if (like.is_real()) {
     const auto quotient = computed("Div", inputs, like);
@@ -317,29 +317,23 @@ std::optional<Value> floor_quotient(const TfliteNode& node, const Value& like) {
   return computed("Div", multiple, *inputs[1], like);
 }
 
-bool has_activation(const TfliteNode& node) {
-  const tflite::Operator& it = node.source();
-  const auto acts = [](const auto* options) {
-    return options != nullptr && options->fused_activation_function() != tflite::ActivationFunctionType::NONE;
-  };
-  return acts(it.builtin_options_as_AddOptions()) || acts(it.builtin_options_as_SubOptions()) ||
-         acts(it.builtin_options_as_MulOptions()) || acts(it.builtin_options_as_DivOptions()) ||
-         acts(it.builtin_options_as_ConcatenationOptions());
+bool has_activation(const operators::NodeContext& node) {
+  return node.integer("fused_activation_function", 0) != 0;
 }
 
 /// Joins lists, or picks from a list, as ONNX does: only without other axes.
-std::optional<Value> computed_of_lists(BuiltinOperator builtin, const TfliteNode& node, const Value& like) {
+std::optional<Value> computed_of_lists(BuiltinOperator builtin, const operators::NodeContext& node,
+                                       const Value& like) {
   std::vector<const Value*> inputs;
   for (std::size_t i = 0; i < node.inputs(); ++i) inputs.push_back(node.value(i));
   if (builtin == BuiltinOperator::CONCATENATION) return computed("Concat", inputs, like);
-  const auto* const options = node.source().builtin_options_as_GatherOptions();
-  if (options != nullptr && options->batch_dims() != 0) return std::nullopt;
+  if (node.integer("batch_dims", 0) != 0) return std::nullopt;
   return computed("Gather", inputs, like);
 }
 
 }  // namespace
 
-std::optional<Value> evaluate(BuiltinOperator builtin, const TfliteNode& node, std::size_t output,
+std::optional<Value> evaluate(BuiltinOperator builtin, const operators::NodeContext& node, std::size_t output,
                               const Shape& shape, int elem_type) {
   const auto count = small_count(elem_type, shape);
   if (!count || has_activation(node)) return std::nullopt;

@@ -8,13 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include "import/tflite_node.h"
+#include "import/known.h"
 #include "import/tflite_shapes.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
 #include "tflite_generated.h"
 
 namespace stowage::import {
+
+/// What is known of a tensor.
+struct KnownTensor {
+  std::optional<Dims> dims{};
+  std::optional<Value> value{};  ///< Of small tensors that shapes may be computed from.
+};
 
 /// The dimensions that the file fixes; none if it leaves even the rank open.
 [[nodiscard]] std::optional<Dims> fixed_dims(const tflite::Tensor& tensor);

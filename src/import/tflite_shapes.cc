@@ -4,7 +4,7 @@
 //     x int32[1,1]  signature [-1,-1]     SHAPE x -> s     FILL s -> y  float32[1,1], signature [-1,-1]
 //
 // So in such files shapes are inferred. Operators are visited in dependence order, and bodies at the position of
-// their operator, with every size of the inputs known. Each operator has a rule (tflite_rules.cc); small tensors from
+// their operator, with every size of the inputs known. Each operator has a rule (operators/); small tensors from
 // which shapes are computed are computed, too (tflite_evaluate.cc). What rules leave open the signature settles, and
 // the shape in the file if none of the operator's inputs has another size than there. What is still open is asked
 // for. A value that a loop makes larger from round to round is open before the loop.
@@ -20,10 +20,11 @@
 
 #include "base/text.h"
 #include "import/open_sizes.h"
+#include "import/tflite_attributes.h"
 #include "import/tflite_evaluate.h"
 #include "import/tflite_inference.h"
-#include "import/tflite_rules.h"
 #include "import/tflite_tables.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -206,15 +207,24 @@ void TfliteInference::infer_operator(std::size_t subgraph, std::size_t o) {
 
 void TfliteInference::infer_plain(const Operator& op, const tflite::Operator& source,
                                   BuiltinOperator builtin) {
-  std::vector<const KnownTensor*> inputs;
-  for (const auto& input : op.inputs) inputs.push_back(input ? &known_[*input] : nullptr);
-  TfliteNode node(source, std::move(inputs), op.outputs.size());
-  infer_by_rule(at(model_.operator_codes(), source.opcode_index()), node);
+  std::vector<Type> types;
+  for (const auto& input : op.inputs)
+    types.push_back(tensor_type(0, input ? known_[*input].dims : std::nullopt));
+  std::vector<const Type*> inputs;
+  std::vector<const Value*> values;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const auto& input = op.inputs[i];
+    inputs.push_back(input ? &types[i] : nullptr);
+    values.push_back(input && known_[*input].value ? &*known_[*input].value : nullptr);
+  }
+  operators::NodeContext node(views_of(source), operators::newest_version, op.outputs.size(),
+                              std::move(inputs), std::move(values));
+  infer_types(operators::Format::tflite, op.type, node);
   const bool is_as_in_file = !changes_sizes(op);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (!op.outputs[i]) continue;
     const TensorId t = *op.outputs[i];
-    std::optional<Dims> dims = node.outputs()[i];
+    std::optional<Dims> dims = node.outputs()[i].dims;
     const std::optional<Dims> fixed = fixed_dims(source_of(t));
     const bool is_fixed = is_as_in_file || count(source_of(t).shape_signature()) > 0;
     if (!dims && fixed) dims.emplace(fixed->size());

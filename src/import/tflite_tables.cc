@@ -13,8 +13,6 @@
 namespace stowage::import {
 namespace {
 
-namespace onnx_element = wire::element;
-
 /// The numbers in some data if they are so many; otherwise none.
 template <typename Stored, typename Element>
 void read_stored(std::string_view data, std::size_t count, std::vector<Element>& to) {
@@ -74,13 +72,13 @@ tflite::BuiltinOperator builtin_of(const tflite::OperatorCode& code) {
 int element_type_of(const tflite::Tensor& tensor) {
   switch (tensor.type()) {
     case tflite::TensorType::INT32:
-      return onnx_element::int32;
+      return element::int32;
     case tflite::TensorType::INT64:
-      return onnx_element::int64;
+      return element::int64;
     case tflite::TensorType::BOOL:
-      return onnx_element::boolean;
+      return element::boolean;
     case tflite::TensorType::FLOAT32:
-      return onnx_element::float32;
+      return element::float32;
     default:
       return 0;
   }
@@ -93,10 +91,10 @@ std::optional<Value> value_of(const tflite::Model& model, std::string_view file,
   if (!count || tensor.external_buffer() != 0) return std::nullopt;
   const std::string_view data = stored_data(model, file, tensor);
   spend(std::min(data.size(), *count * sizeof(std::int64_t)));
-  if (value.elem_type == onnx_element::int32) read_stored<std::int32_t>(data, *count, value.integers);
-  if (value.elem_type == onnx_element::int64) read_stored<std::int64_t>(data, *count, value.integers);
-  if (value.elem_type == onnx_element::boolean) read_stored<std::uint8_t>(data, *count, value.integers);
-  if (value.elem_type == onnx_element::float32) read_stored<float>(data, *count, value.reals);
+  if (value.elem_type == element::int32) read_stored<std::int32_t>(data, *count, value.integers);
+  if (value.elem_type == element::int64) read_stored<std::int64_t>(data, *count, value.integers);
+  if (value.elem_type == element::boolean) read_stored<std::uint8_t>(data, *count, value.integers);
+  if (value.elem_type == element::float32) read_stored<float>(data, *count, value.reals);
   return value.size() == *count ? std::optional(value) : std::nullopt;
 }
 

@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "model/in_place.h"
+#include "operators/facts.h"
 
 namespace stowage::plan {
 
@@ -211,7 +211,7 @@ class OrderModels::Maker {
   [[nodiscard]] bool may_overwrite(const Operator& op, TensorId input, TensorId output) const {
     if (!is_here(input) || !is_here(output) || models_.outlives_readers_[input]) return false;
     if (!models_.parts_.is_computed[output]) return false;  // it repeats what it would be written over
-    return model::may_write_over(models_.graph_, op, input, output);
+    return operators::may_write_over(models_.graph_, op, input, output);
   }
 
   const OrderModels& models_;

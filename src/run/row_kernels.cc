@@ -1,6 +1,6 @@
 // A kernel needs the whole shapes of its operator: scales, padding and places follow from them. A
 // kernel that moves windows knows them, and takes its rows from a table. If the rules say that all rows are
-// equal (model/row_rules.h), and only then, a row counts as a tensor with one row, and one kernel for such
+// equal (operators/rows.h), and only then, a row counts as a tensor with one row, and one kernel for such
 // tensors computes all rows. All other operators (padding, a slice along the rows, blocks of pixels) run as a
 // whole for every requested row, on inputs in which only the rows that it reads are filled in: slow, but
 // correct for every operator.
@@ -14,7 +14,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/rows.h"
-#include "model/row_rules.h"
+#include "operators/rows.h"
 
 namespace stowage::run {
 namespace {
@@ -24,7 +24,7 @@ std::optional<RowAxis> windows_of(const Network& network, std::size_t index, con
                                   RowAxis axis) {
   const Operator& op = network.graph().subgraphs[0].operators[index];
   if (!kernel.run_rows || op.outputs.size() != 1 || !op.inputs[0]) return std::nullopt;
-  if (axis.axis != model::window_axis(model::Site(network, 0, index))) return std::nullopt;
+  if (axis.axis != operators::window_axis(operators::Site(network, 0, index))) return std::nullopt;
   const Tensor& input = network.graph().tensors[*op.inputs[0]];
   if (input.shape->size() != 4 || !bytes_of_row(input, axis.axis)) return std::nullopt;
   if (axis.reads.empty())  // all rows
@@ -48,7 +48,7 @@ bool take_row(Argument& argument, std::size_t axis) {
 /// A kernel for one row; none if there is no such kernel.
 std::optional<Kernel> kernel_alone(const Network& network, const Program& program, std::size_t op,
                                    const RowAxis& axis) {
-  if (!model::has_rows_alike(model::Site(network, 0, op), axis.axis)) return std::nullopt;
+  if (!operators::has_rows_alike(operators::Site(network, 0, op), axis.axis)) return std::nullopt;
   Signature signature = signature_of(network, program, 0, op);
   for (const RowRead& read : axis.reads) {
     if (!take_row(*signature.inputs[read.input], read.axis)) return std::nullopt;

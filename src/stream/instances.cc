@@ -17,7 +17,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "model/in_place.h"
+#include "operators/facts.h"
 #include "stowage/error.h"
 #include "stream/directions.h"
 #include "stream/program.h"
@@ -305,7 +305,7 @@ class Reading {
   /// Whether the operator may write its output over the input, element by element.
   [[nodiscard]] bool is_updated(const stowage::Operator& source, std::size_t input) const {
     const auto output = in_place_output(graph_, source, input);
-    return output && model::may_write_over(graph_, source, *source.inputs[input], *output);
+    return output && operators::may_write_over(graph_, source, *source.inputs[input], *output);
   }
 
   /// How the output would take over the input.

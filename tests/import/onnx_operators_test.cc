@@ -16,11 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "import/onnx_copies.h"
-#include "import/onnx_rules.h"
 #include "kernels/kernels.h"
 #include "long_tests.h"
 #include "onnx_samples.h"
+#include "operators/facts.h"
 #include "run/program.h"
 #include "stowage/error.h"
 #include "stowage/generate.h"
@@ -32,7 +31,15 @@ namespace {
 
 using Types = std::set<std::string, std::less<>>;
 
-Types set_of(const std::vector<std::string_view>& types) { return {types.begin(), types.end()}; }
+/// The operators of ONNX that have a row with this fact.
+template <typename Fact>
+Types types_with(Fact operators::Facts::*fact) {
+  Types types;
+  for (const operators::Facts* const row : operators::all_facts()) {
+    if (!row->onnx.empty() && row->*fact) types.emplace(row->onnx);
+  }
+  return types;
+}
 
 Types types_of(const kernels::KernelTable& table) {
   Types types;
@@ -57,8 +64,8 @@ std::map<std::string, std::vector<OperatorSet>> operator_sets() {
     words >> type;
     for (std::string set; words >> set;) all[type].push_back({std::stoi(set), set.ends_with('x')});
   }
-  for (const std::string_view type : import::types_with_shape_rules())
-    all.try_emplace(std::string(type), std::vector<OperatorSet>{{1, false}});
+  for (const std::string& type : types_with(&operators::Facts::shape))
+    all.try_emplace(type, std::vector<OperatorSet>{{1, false}});
   return all;
 }
 
@@ -154,7 +161,7 @@ std::vector<SetsAlike> answers_by_sets(const std::string& type, const std::vecto
 }
 
 std::string table() {
-  const Types ruled = set_of(import::types_with_shape_rules());
+  const Types ruled = types_with(&operators::Facts::shape);
   std::ostringstream out;
   out << "| operator | sets | shaped | aliased | streamed | run | generated "
          "|\n|---|---|---|---|---|---|---|\n";
@@ -213,7 +220,7 @@ TEST(OnnxOperators, BothPagesNameTheSameThatAreGenerated) {
 TEST(OnnxOperators, TablesNameOperatorsThatExist) {
   const auto sets = operator_sets();
   for (const Types& types : {types_of(kernels::onnx_kernels()), types_of(kernels::dnnl_kernels()),
-                             set_of(import::types_with_copies())})
+                             types_with(&operators::Facts::copies)})
     for (const std::string& type : types) EXPECT_TRUE(sets.contains(type)) << type;
 }
 

@@ -33,7 +33,7 @@ Layer layer_of(const Signature& signature, std::size_t axis, std::size_t scale, 
               .parameters = merged<2>(input.shape, {scale_strides, bias_strides}),
               .has_bias = has_bias};
   if (rank == 0) return layer;
-  layer.sums.lanes = model::lanes_of_norm(input.shape, axis);
+  layer.sums.lanes = operators::lanes_of_norm(input.shape, axis);
   layer.sums.share = count_of(input.shape, axis, layer.sums.lanes.axis);
   layer.sums.epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F));
   Shape row = input.shape;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/onnx/elements.h"
-#include "model/row_carried.h"
+#include "operators/norm.h"
 
 /// Mean and variance, in one pass over the elements, all at once or row by row: both add the same numbers in the
 /// same order. Sources: B. P. Welford, "Note on a method for calculating corrected sums of squares and products",
@@ -17,7 +17,7 @@ struct Moments {
   double mean = 0;
   double squares = 0;  ///< Sum of squared distances from the mean.
 };
-static_assert(sizeof(Moments) == model::bytes_of_moments);
+static_assert(sizeof(Moments) == operators::bytes_of_moments);
 
 /// Factor and mean that normalize a group.
 struct Normalizer {
@@ -27,12 +27,12 @@ struct Normalizer {
 
 /// The sums of a norm: for each group of lanes one mean and one variance.
 struct NormSums {
-  model::NormLanes lanes{};
+  operators::NormLanes lanes{};
   std::int64_t share = 1;  ///< Lanes in a group.
   double epsilon = 0;
   bool subtracts_mean = true;
 
-  [[nodiscard]] Bytes size() const { return lanes.lanes * model::bytes_of_moments; }
+  [[nodiscard]] Bytes size() const { return lanes.lanes * operators::bytes_of_moments; }
   /// Elements of a lane.
   [[nodiscard]] std::int64_t length() const { return lanes.rows * lanes.inner; }
 

@@ -124,7 +124,7 @@ GroupNorm group_norm_of(const Signature& signature) {
   }
   Shape shape = input.shape;
   shape.resize(std::max<std::size_t>(shape.size(), 3), 1);
-  return {.sums = {.lanes = model::lanes_of_norm(shape, 2),
+  return {.sums = {.lanes = operators::lanes_of_norm(shape, 2),
                    .share = planes.channels == 0 ? 1 : planes.channels / groups,
                    .epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F))},
           .groups = std::max<std::int64_t>(groups, 1),

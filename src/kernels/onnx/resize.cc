@@ -1,5 +1,5 @@
 // Resize and Upsample. On each axis, a table gives the input elements of each output element, with
-// their weights (model/resize_taps.h). An output element is the sum over all axes. Cost: the product of the
+// their weights (operators/resize_taps.h). An output element is the sum over all axes. Cost: the product of the
 // numbers of weights, 4 for linear and 16 for cubic in a plane.
 
 #include "kernels/onnx/resize.h"
@@ -13,32 +13,32 @@
 
 namespace stowage::kernels::onnx_ops {
 
-model::Resizing resizing_of(const Signature& signature) {
-  const bool is_first = model::ResizeCall::is_first(signature.type, signature.version);
-  model::ResizeCall call{.type = signature.type,
-                         .version = signature.version,
-                         .attributes = signature.attributes,
-                         .input = input_of(signature, 0).shape,
-                         .output = output_of(signature).shape,
-                         .scales = reals_at(signature, is_first ? 1 : 2)};
+operators::Resizing resizing_of(const Signature& signature) {
+  const bool is_first = operators::ResizeCall::is_first(signature.type, signature.version);
+  operators::ResizeCall call{.type = signature.type,
+                             .version = signature.version,
+                             .attributes = signature.attributes,
+                             .input = input_of(signature, 0).shape,
+                             .output = output_of(signature).shape,
+                             .scales = reals_at(signature, is_first ? 1 : 2)};
   if (!is_first) {
     call.sizes = integers_at(signature, 3);
     call.region = reals_at(signature, 1);
   }
-  model::Resizing resizing = model::resizing_of(call);
+  operators::Resizing resizing = operators::resizing_of(call);
   if (!resizing.refusal.empty()) refuse("{}", resizing.refusal);
-  for (const model::ResizeAxis& axis : resizing.axes) expect_table_size(axis.output);
+  for (const operators::ResizeAxis& axis : resizing.axes) expect_table_size(axis.output);
   return resizing;
 }
 
 namespace {
 
-using model::ResizeAxis;
-using model::ResizeCall;
-using model::ResizeMode;
-using model::Resizing;
-using model::Tap;
-using model::Taps;
+using operators::ResizeAxis;
+using operators::ResizeCall;
+using operators::ResizeMode;
+using operators::Resizing;
+using operators::Tap;
+using operators::Taps;
 using Tables = std::vector<std::vector<Taps>>;
 
 /// The tables of a resize, of at least three axes, and rows along the third.

@@ -8,7 +8,7 @@
 
 #include "kernels/onnx/elements.h"
 #include "kernels/onnx/tables.h"
-#include "model/row_carried.h"
+#include "operators/norm.h"
 
 namespace stowage::kernels::onnx_ops {
 namespace {
@@ -57,7 +57,7 @@ struct Powers {
   double most = 0;
   double total = 0;
 };
-static_assert(sizeof(Powers) == model::bytes_of_moments);
+static_assert(sizeof(Powers) == operators::bytes_of_moments);
 
 /// Adds an element; all powers shrink when a larger one comes.
 template <typename Real>

@@ -1,7 +1,7 @@
 // RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR.
 //
 // The position of each output place between input places is computed in advance for each dimension
-// (model/resize_taps.h): for float32 in single precision, for int8 in units of 1/1024, rounded with halves
+// (operators/resize_taps.h): for float32 in single precision, for int8 in units of 1/1024, rounded with halves
 // away from zero at the end.
 //
 // Cost: output elements, times 4 for the bilinear one. Source: the steps of TensorFlow Lite's reference
@@ -12,12 +12,12 @@
 #include "kernels/rows.h"
 #include "kernels/tflite/families.h"
 #include "kernels/tflite/operands.h"
-#include "model/resize_taps.h"
+#include "operators/resize_taps.h"
 
 namespace stowage::kernels {
 namespace {
 
-using model::Between;
+using operators::Between;
 
 struct Resize {
   Shape in{};
@@ -25,7 +25,7 @@ struct Resize {
   bool aligns_corners = false;
   bool centers = false;
 
-  [[nodiscard]] model::TfliteResizeAxis axis(std::size_t d) const {
+  [[nodiscard]] operators::TfliteResizeAxis axis(std::size_t d) const {
     return {.input = in[d], .output = out[d], .aligns_corners = aligns_corners, .centers = centers};
   }
 };
@@ -107,7 +107,7 @@ float mix_real(float a, float b, float c, float d, float y, float x) {
   return a * (1 - y) * (1 - x) + b * y * (1 - x) + c * (1 - y) * x + d * y * x;
 }
 
-constexpr std::int64_t unit_of_distance = model::units_of_distance;
+constexpr std::int64_t unit_of_distance = operators::units_of_distance;
 
 std::int8_t mix_integers(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d, std::int64_t y,
                          std::int64_t x) {
