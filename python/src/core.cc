@@ -21,6 +21,7 @@
 #include "stowage/export.h"
 #include "stowage/planner.h"
 #include "stowage/sweep.h"
+#include "stowage/version.h"
 #include "watched.h"
 
 namespace nb = nanobind;
@@ -333,7 +334,7 @@ NB_MODULE(_core, module) {
   bind_plan(module);
   bind_pack(module);
   bind_run(module);
-  module.attr("version") = STOWAGE_VERSION;
+  module.attr("version") = version.data();
   module.def("plan", &make, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
   module.def("load", &load, nb::arg("json"), nb::arg("name"), nb::arg("models"), nb::arg("options"));
   module.def("verify", &verify, nb::arg("plan"), nb::arg("models"), nb::arg("options"));

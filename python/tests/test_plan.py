@@ -1,6 +1,7 @@
 """Plans of models: what they say, how they are saved, and what is refused."""
 
 import html
+import importlib.metadata
 import json
 import os
 import pickle
@@ -299,7 +300,8 @@ def test_command(classifier):
     done = subprocess.run([program, "plan", classifier], capture_output=True, text=True)
     assert done.returncode == 0 and "737280 bytes" in done.stdout
     assert subprocess.run([program, "plan", "--align", "0", classifier], capture_output=True).returncode == 2
-    assert subprocess.run([sys.executable, "-m", "stowage", "--version"], capture_output=True, text=True).stdout.strip()
+    printed = subprocess.run([sys.executable, "-m", "stowage", "--version"], capture_output=True, text=True).stdout
+    assert printed.strip() == stowage.__version__ == importlib.metadata.version("stowage")
 
 
 def test_command_ends_quietly_if_nobody_reads(classifier):

@@ -11,6 +11,7 @@
 #include "base/print.h"
 #include "cli/commands.h"
 #include "stowage/error.h"
+#include "stowage/version.h"
 
 namespace {
 
@@ -263,7 +264,7 @@ std::string typed(int argc, char** argv) {
 ExitStatus run_program(int argc, char** argv) {
   CLI::App app("stowage: a static memory planner for neural networks", "stowage");
   app.require_subcommand(1);
-  app.set_version_flag("--version", STOWAGE_VERSION);
+  app.set_version_flag("--version", std::string(stowage::version));
   stowage::cli::PlanCommand plan;
   stowage::cli::CompareCommand compare;
   stowage::cli::VerifyCommand verify;

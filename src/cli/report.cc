@@ -5,6 +5,7 @@
 #include <array>
 #include <iostream>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "cli/output_files.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
+#include "stowage/version.h"
 
 namespace stowage::cli {
 namespace {
@@ -92,7 +94,7 @@ std::vector<base::OutputFile> report_of(const PlanCommand& command, const std::v
   for (const NamedFile& model : parse_models(command.inputs))
     reported.hashes.push_back(model_details(base::InputFile(model.file).bytes()).hash);
   return {{command.report_file, [reported, typed = command.typed](std::ostream& out) {
-             write_report(std::array{reported}, {.command = typed, .version = STOWAGE_VERSION}, out);
+             write_report(std::array{reported}, {.command = typed, .version = std::string(version)}, out);
            }}};
 }
 
@@ -105,7 +107,8 @@ ExitStatus run_report(const ReportCommand& command) {
     plans.push_back(*std::move(reported));
   }
   const std::array<base::OutputFile, 1> outputs{
-      {{command.output, [&](std::ostream& out) { write_report(plans, {.version = STOWAGE_VERSION}, out); }}}};
+      {{command.output,
+        [&](std::ostream& out) { write_report(plans, {.version = std::string(version)}, out); }}}};
   base::write_files(outputs);
   return ExitStatus::done;
 }
