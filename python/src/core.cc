@@ -118,7 +118,7 @@ std::string names_of(const std::vector<LeftOut>& left_out) {
 nb::list compare_strategies(const nb::list& models, const nb::dict& options, const nb::object& listener) {
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
-  PlanOptions planning = cli::parse_plan_options(texts.plan);
+  PlanOptions planning = cli::parse_options_of_all(texts.plan);
   std::vector<Comparison> comparisons;
   run_watched(listener, [&](const Watch& watch) {
     planning.solve.stop = watch.stop;
@@ -345,6 +345,7 @@ NB_MODULE(_core, module) {
              nb::arg("names"));
   module.def("main", &run_command, nb::arg("arguments"));
   module.def("command", &captured_command, nb::arg("arguments"));
+  module.def("options", &option_names);
   module.def("strategies", [] {
     nb::list rows;
     for (const StrategyInfo& it : strategies())
