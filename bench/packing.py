@@ -201,7 +201,7 @@ def stream_section(bench):
             continue
 
         def cells(name=name, title=title, io=io, granule=granule, model=model):
-            form = "-o" if name in WITH_PARTS else "--csv"
+            form = "-o"
             path = bench.folder / (f"{title}.json" if name in WITH_PARTS else f"{title}.csv")
             bench.packers.plan(model, bench.options.limit, "--stream", "--align", "1", "--io", io, "--granule",
                                str(granule), "--layout", "granules", form, path)

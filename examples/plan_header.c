@@ -1,6 +1,6 @@
 /* Walks through a plan as a runtime would: where each operator finds its operands in the arena.
 
-   stowage plan model.tflite --header plan.h --prefix plan
+   stowage plan model.tflite -o plan.h --prefix plan
    cc -std=c99 -I. plan_header.c -o plan_header */
 
 #include <stdio.h>

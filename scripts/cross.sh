@@ -31,7 +31,7 @@ refuse arm-linux-gnueabihf armv7 "armv7 has 32 bits and is LITTLE_ENDIAN"
 configure aarch64-linux-gnu aarch64 >/dev/null
 cmake --build build/cross/aarch64 --target stowage_cli
 for model in examples/classifier.onnx fuzz/corpus/tflite/two_operators.tflite; do
-  qemu-aarch64-static build/cross/aarch64/stowage plan "$model" --csv build/cross/there.csv | grep '^peak'
-  build/release/stowage plan "$model" --csv build/cross/here.csv >/dev/null
+  qemu-aarch64-static build/cross/aarch64/stowage plan "$model" -o build/cross/there.csv | grep '^peak'
+  build/release/stowage plan "$model" -o build/cross/here.csv >/dev/null
   cmp build/cross/there.csv build/cross/here.csv
 done

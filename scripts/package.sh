@@ -37,5 +37,5 @@ in_empty_root() {
 in_empty_root /stowage --version
 in_empty_root /stowage plan model.onnx -o /plan.json | grep -E '^(naive|peak|lower bound|gap)'
 in_empty_root /stowage verify /plan.json --model /model.onnx
-in_empty_root /stowage plan model.tflite --tflite /planned.tflite | grep -E '^(naive|peak)'
+in_empty_root /stowage tflm model.tflite -o /planned.tflite | grep -E '^(naive|peak)'
 in_empty_root /stowage inspect /planned.tflite

@@ -4,7 +4,7 @@
     bench/instances/check.py --instances FOLDER [--record NAME] SOLUTION.csv ...
 
 A solution is called like its instance and has the columns id, lower, upper, size and offset, as `stowage plan
-INSTANCE.csv --csv SOLUTION.csv` writes them; others are ignored. It is right if it has the buffers of the instance and
+INSTANCE.csv -o SOLUTION.csv` writes them; others are ignored. It is right if it has the buffers of the instance and
 if buffers that are alive at the same time have disjoint bytes. Prints its peak, the best known peak and the bound. With
 --record, a lower peak is noted in best.csv as found by NAME. Ends with status 1 if a solution is wrong.
 """

@@ -12,11 +12,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stowage/network.h"
+#include "stowage/options.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 #include "stowage/units.h"
@@ -77,5 +80,31 @@ void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows);
 /// generated for that: InstanceNormalization and GroupNormalization of images, LSTM forward, and
 /// UNIDIRECTIONAL_SEQUENCE_LSTM. Operators of these `externs` neither carry anything nor sum up rows.
 void run_carriers_whole(Network& network, const std::vector<std::string>& externs = {});
+
+/// A plan that is made for C, and the C.
+struct PlannedPackage {
+  PlanResult planned{};
+  Package package{};      ///< Without files if the plan has faults, or lacks rows that are asked for.
+  std::string no_rows{};  ///< Io::rows only: why inputs and outputs do not come and go by rows in the plan.
+};
+
+/// Called when a plan cannot be C: why not, and how the next plan is made ("without blocks").
+using NoteOfPlanning = std::function<void(std::string_view why, std::string_view how)>;
+
+/// Plans networks and writes them as C. Operators get the scratch of their kernels, and run as a whole where C needs
+/// that. Blocks, and rows along axes that the search has chosen, may lie where no kernel reads them: then the networks
+/// are planned again, without blocks and then without such axes. A single network with StreamLayout::automatic is also
+/// planned with rings, in a quarter of the time: they need no lists of where rows are. The package has the layout that
+/// takes fewer bytes of RAM and flash, and its README says what the other one takes. Throws as `make_plan` and
+/// `generate_package` do.
+[[nodiscard]] PlannedPackage plan_package(std::vector<Network> networks, const PlanOptions& options,
+                                          const GenerateOptions& wanted, const NoteOfPlanning& note = {});
+
+/// The rows that suit the kernels. CMSIS-NN computes lines of images with all of their channels: no columns, and no
+/// channels alone.
+[[nodiscard]] StreamOptions streaming_for(CKernels kernels);
+
+/// The name of a model as a C identifier in lower case.
+[[nodiscard]] std::string c_name_of(std::string_view model);
 
 }  // namespace stowage

@@ -21,6 +21,7 @@
 #include "stowage/export.h"
 #include "stowage/planner.h"
 #include "stowage/sweep.h"
+#include "stowage/version.h"
 #include "watched.h"
 
 namespace nb = nanobind;
@@ -117,7 +118,7 @@ std::string names_of(const std::vector<LeftOut>& left_out) {
 nb::list compare_strategies(const nb::list& models, const nb::dict& options, const nb::object& listener) {
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
-  PlanOptions planning = cli::parse_plan_options(texts.plan);
+  PlanOptions planning = cli::parse_options_of_all(texts.plan);
   std::vector<Comparison> comparisons;
   run_watched(listener, [&](const Watch& watch) {
     planning.solve.stop = watch.stop;
@@ -333,7 +334,7 @@ NB_MODULE(_core, module) {
   bind_plan(module);
   bind_pack(module);
   bind_run(module);
-  module.attr("version") = STOWAGE_VERSION;
+  module.attr("version") = version.data();
   module.def("plan", &make, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
   module.def("load", &load, nb::arg("json"), nb::arg("name"), nb::arg("models"), nb::arg("options"));
   module.def("verify", &verify, nb::arg("plan"), nb::arg("models"), nb::arg("options"));
@@ -344,6 +345,7 @@ NB_MODULE(_core, module) {
              nb::arg("names"));
   module.def("main", &run_command, nb::arg("arguments"));
   module.def("command", &captured_command, nb::arg("arguments"));
+  module.def("options", &option_names);
   module.def("strategies", [] {
     nb::list rows;
     for (const StrategyInfo& it : strategies())

@@ -1,52 +1,22 @@
 #include "models.h"
 
 #include <algorithm>
-#include <map>
+#include <type_traits>
 #include <variant>
 
 #include "cli/models.h"
+#include "cli/option_table.h"
 
 namespace nb = nanobind;
 
 namespace stowage::python {
 namespace {
 
-using Target = std::variant<std::string*, std::vector<std::string>*, bool*>;
-
-std::map<std::string_view, Target> targets_of(Texts& texts) {
-  cli::PlanTexts& plan = texts.plan;
-  cli::ModelTexts& model = texts.model;
-  return {{"strategy", &plan.strategy},
-          {"io", &plan.io},
-          {"order", &plan.order},
-          {"alias", &plan.alias},
-          {"moves", &plan.moves},
-          {"stream", &plan.stream},
-          {"axes", &plan.axes},
-          {"blocks", &plan.blocks},
-          {"granule", &plan.granule},
-          {"recompute", &plan.recompute},
-          {"layout", &plan.layout},
-          {"memory", &plan.memories},
-          {"capacity", &plan.capacity},
-          {"align", &plan.align},
-          {"time_limit", &plan.time_limit},
-          {"effort", &plan.effort},
-          {"threads", &plan.threads},
-          {"seed", &plan.seed},
-          {"reuse_threshold", &plan.reuse_threshold},
-          {"sort", &plan.sort},
-          {"rounds", &plan.rounds},
-          {"run", &plan.run},
-          {"feed", &plan.feeds},
-          {"release", &plan.released},
-          {"near", &plan.near},
-          {"banks", &plan.banks},
-          {"dim", &model.dims},
-          {"shape", &model.shapes},
-          {"bound", &model.bounds},
-          {"state", &model.states},
-          {"scratch", &model.scratch}};
+/// The name in Python: time_limit for time-limit.
+std::string python_name(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '-', '_');
+  return text;
 }
 
 std::string text_of(nb::handle value) { return nb::str(value).c_str(); }
@@ -75,19 +45,48 @@ std::vector<Source> sources_from(const nb::list& models) {
 
 Texts texts_from(const nb::dict& options) {
   Texts texts;
-  const auto targets = targets_of(texts);
   for (const auto& [name, value] : options) {
-    const Target& target = targets.at(nb::str(name).c_str());
-    if (auto* const* flag = std::get_if<bool*>(&target)) {
-      **flag = true;
-    } else if (auto* const* text = std::get_if<std::string*>(&target)) {
-      **text = text_of(value);
-    } else {
-      for (const nb::handle item : nb::cast<nb::list>(value))
-        std::get<std::vector<std::string>*>(target)->push_back(text_of(item));
-    }
+    const auto row = std::ranges::find(cli::planning_options(), std::string(nb::str(name).c_str()),
+                                       [](const cli::OptionRow& it) { return python_name(it.name); });
+    const auto take = [&](auto& target) {
+      using Value = std::remove_reference_t<decltype(target)>;
+      if constexpr (std::is_same_v<Value, bool>) {
+        target = true;
+      } else if constexpr (std::is_same_v<Value, std::string>) {
+        target = text_of(value);
+      } else {
+        for (const nb::handle item : nb::cast<nb::list>(value)) target.push_back(text_of(item));
+      }
+    };
+    std::visit(
+        [&](const auto field) {
+          if constexpr (std::is_invocable_v<decltype(field), cli::PlanTexts&>) {
+            take(texts.plan.*field);
+          } else {
+            take(texts.model.*field);
+          }
+        },
+        row->field);
   }
   return texts;
+}
+
+nb::list option_names() {
+  nb::list rows;
+  for (const cli::OptionRow& row : cli::planning_options()) {
+    const char* const kind = std::visit(
+        [](const auto field) {
+          using Member = std::remove_const_t<decltype(field)>;
+          if (std::is_same_v<Member, bool cli::PlanTexts::*>) return "flag";
+          return std::is_same_v<Member, std::string cli::PlanTexts::*> ||
+                         std::is_same_v<Member, std::string cli::ModelTexts::*>
+                     ? "text"
+                     : "list";
+        },
+        row.field);
+    rows.append(nb::make_tuple(python_name(row.name), kind));
+  }
+  return rows;
 }
 
 bool plans_weights(const std::vector<Memory>& memories) {

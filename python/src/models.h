@@ -35,6 +35,9 @@ struct Texts {
 /// known to be right.
 [[nodiscard]] Texts texts_from(const nanobind::dict& options);
 
+/// Names of all options, and for each whether it is a "text", a "list" of texts or a "flag".
+[[nodiscard]] nanobind::list option_names();
+
 /// How much of the models a plan needs.
 [[nodiscard]] bool plans_weights(const std::vector<Memory>& memories);
 

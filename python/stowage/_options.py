@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
+from stowage import _core
 from stowage._errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
         release: str | Sequence[str]
         near: str | os.PathLike[str]
         banks: str
-        reuse_threshold: int | str
+        reuse_threshold: int | str  # these three: now in `strategy`, "rectangle:rounds=2"
         sort: str
         rounds: int
         dim: Mapping[str, Size] | Sequence[str]
@@ -55,11 +56,9 @@ Model = Union[str, "os.PathLike[str]", bytes, Any]
 Models = Union[Model, Sequence[Model], Mapping[str, Model]]
 Source = tuple[str, str, "bytes | None"]
 
-TEXTS = {"strategy", "order", "alias", "align", "io", "time_limit", "effort", "threads", "seed", "capacity", "axes",
-         "blocks", "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "near",
-         "banks", "scratch"}
-LISTS = {"feed", "release", "dim", "shape", "bound", "state"}
-NAMES = sorted(TEXTS | LISTS | {"memory", "moves", "stream", "recompute"})
+# The command's own table: the names, and whether an option is a "text", a "list" of texts or a "flag".
+KINDS = dict(_core.options())
+NAMES = sorted(KINDS)
 
 
 def source_of(model: Model, number: int) -> tuple[str | None, str, bytes | None]:
@@ -117,7 +116,7 @@ def texts_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_of(name: str, value: Any) -> Any:
-    if name == "moves":
+    if KINDS[name] == "flag":
         return True
     if name == "stream":
         if value is True:
@@ -129,7 +128,7 @@ def text_of(name: str, value: Any) -> Any:
         return memories_of(value)
     if name in ("dim", "shape") and isinstance(value, Mapping):
         return [f"{tensor}={sizes_of(given, name == 'shape')}" for tensor, given in value.items()]
-    if name in LISTS:
+    if KINDS[name] == "list":
         return assignments_of(value)
     return plain(value)
 
@@ -177,7 +176,7 @@ def arguments_of(texts: Mapping[str, Any]) -> list[str]:
     arguments: list[str] = []
     for name, value in texts.items():
         flag = "--" + name.replace("_", "-")
-        if name == "moves":
+        if KINDS[name] == "flag":
             arguments.append(flag)
         elif name == "stream":
             arguments.append(f"{flag}={value}")

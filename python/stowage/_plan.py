@@ -172,11 +172,11 @@ class Plan:
         Its stock kernels allow less than other runtimes, so the model is planned again, for them, with the options
         of this plan. The result is that plan.
         """
-        arguments = ["--tflite", os.fspath(path), "--runtime", str(runtime), "--kernels", kernels]
+        arguments = ["-o", os.fspath(path), "--runtime", str(runtime), "--kernels", kernels]
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "plan.json")
             arguments += ["-o", file] + (["--strip"] if strip else [])
-            _command("plan", self._need_sources("save_tflite"), self._texts, arguments)
+            _command("tflm", self._need_sources("save_tflite"), self._texts, arguments)
             return load(file, self._sources)
 
     def save_c(

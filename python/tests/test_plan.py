@@ -1,8 +1,11 @@
 """Plans of models: what they say, how they are saved, and what is refused."""
 
+import ast
 import html
+import importlib.metadata
 import json
 import os
+import pathlib
 import pickle
 import shutil
 import subprocess
@@ -12,6 +15,7 @@ import numpy as np
 import pytest
 
 import stowage
+from stowage import _options
 
 
 def expect_no_overlap(buffers):
@@ -138,7 +142,7 @@ def test_saves(classifier, tmp_path):
     assert html.unescape(rest.partition('"')[0]) == page.html and len(repr(page)) < 80
     assert plan.to_csv().startswith("id,")
     plan.save_header(tmp_path / "plan.h", prefix="net")
-    subprocess.run([sys.executable, "-m", "stowage", "plan", classifier, "--header", tmp_path / "same.h", "--prefix",
+    subprocess.run([sys.executable, "-m", "stowage", "plan", classifier, "-o", tmp_path / "same.h", "--prefix",
                     "net"], check=True, capture_output=True)
     assert (tmp_path / "plan.h").read_text() == (tmp_path / "same.h").read_text()
     stowage.plan(classifier.read_bytes()).save_header(tmp_path / "bytes.h")
@@ -206,6 +210,19 @@ def test_tables_become_frames(classifier):
 def test_wrong_options(classifier, options, words):
     with pytest.raises(stowage.UsageError, match=words):
         stowage.plan(classifier, **options)
+
+
+def test_options_are_those_of_the_table():
+    tree = ast.parse(pathlib.Path(_options.__file__).read_text())
+    typed = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "Options")
+    assert sorted(it.target.id for it in typed.body if isinstance(it, ast.AnnAssign)) == _options.NAMES
+
+
+def test_tuning_goes_to_its_strategy(classifier):
+    tuned = stowage.plan(classifier, strategy="rectangle:sort=size*duration,-overlap,rounds=0")
+    assert tuned.peak == stowage.plan(classifier, strategy="rectangle", sort="size*duration,-overlap", rounds=0).peak
+    with pytest.raises(stowage.UsageError, match="KEY=VALUE"):
+        stowage.compare(classifier, strategy="rectangle")
 
 
 def test_unknown_options_and_models(classifier):
@@ -299,7 +316,8 @@ def test_command(classifier):
     done = subprocess.run([program, "plan", classifier], capture_output=True, text=True)
     assert done.returncode == 0 and "737280 bytes" in done.stdout
     assert subprocess.run([program, "plan", "--align", "0", classifier], capture_output=True).returncode == 2
-    assert subprocess.run([sys.executable, "-m", "stowage", "--version"], capture_output=True, text=True).stdout.strip()
+    printed = subprocess.run([sys.executable, "-m", "stowage", "--version"], capture_output=True, text=True).stdout
+    assert printed.strip() == stowage.__version__ == importlib.metadata.version("stowage")
 
 
 def test_command_ends_quietly_if_nobody_reads(classifier):

@@ -66,7 +66,7 @@ const hashOf = async (page) => {
 };
 
 async function uses() {
-  stowage("plan", example("classifier.onnx"), "--report", "plan.html", "-o", "a.json");
+  stowage("plan", example("classifier.onnx"), "-o", "plan.html", "-o", "a.json");
   const { page } = await open("plan.html");
   const text = await page.evaluate(() => document.body.innerText);
   for (const words of [
@@ -163,7 +163,7 @@ async function showsMemories() {
     JSON.stringify({ format: "stowage-graph", version: 1, tensors, subgraphs }),
   );
   const memories = ["--memory", "fast=1300", "--memory", "slow", "--align", "1"];
-  stowage("plan", "moves.json", ...memories, "--moves", "--what-if", "--report", "moves.html");
+  stowage("plan", "moves.json", ...memories, "--moves", "--what-if", "-o", "moves.html");
   const { page } = await open("moves.html");
   const text = await page.evaluate(() => document.body.innerText);
   expect("each memory has a picture", (await page.locator("canvas.picture").count()) === 2);
@@ -182,7 +182,7 @@ async function showsMemories() {
     "--granule",
     "2",
     "--what-if",
-    "--report",
+    "-o",
     "rows.html",
   );
   const rows = await open("rows.html");
@@ -217,7 +217,7 @@ async function isShownInAFrame() {
 async function isHarmless() {
   const rows = hostile.map((name, i) => `${name},0,${i + 1},64`).join("\n");
   writeFileSync(join(folder, "hostile.csv"), `id,lower,upper,size\n${rows}\n`);
-  stowage("plan", "hostile.csv", "--report", "hostile.html");
+  stowage("plan", "hostile.csv", "-o", "hostile.html");
   const { page } = await open("hostile.html");
   expect("names are text", (await page.evaluate(() => window.harmed)) === undefined);
   expect(
@@ -237,7 +237,7 @@ async function isHarmless() {
 async function isQuick() {
   for (const count of [1000, 10000, 100000]) {
     writeFileSync(join(folder, "large.csv"), largeList(count));
-    stowage("plan", "large.csv", "--strategy", "free-list", "--report", "large.html");
+    stowage("plan", "large.csv", "--strategy", "free-list", "-o", "large.html");
     let busy = async () => 0;
     const { page, opened } = await open("large.html", "", "light", async (it) => {
       const session = await it.context().newCDPSession(it);

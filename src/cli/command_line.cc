@@ -1,4 +1,6 @@
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -6,127 +8,103 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "base/print.h"
 #include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/option_table.h"
+#include "cli/wanted_files.h"
 #include "stowage/error.h"
+#include "stowage/version.h"
 
 namespace {
 
 using stowage::cli::ExitStatus;
+using stowage::cli::FileTexts;
+using stowage::cli::Holds;
+using stowage::cli::ModelTexts;
+using stowage::cli::OptionRow;
+using stowage::cli::PlanTexts;
+
+std::string expect_value(const std::string& value) {
+  return value.empty() ? std::string("its value is empty") : std::string();
+}
 
 /// An option whose value must not be empty: an unset variable of a script is a mistake.
 template <typename Target>
 CLI::Option& add(CLI::App& app, const std::string& name, Target& target, const std::string& help) {
-  const auto is_given = [](const std::string& value) {
-    return value.empty() ? std::string("its value is empty") : std::string();
-  };
   CLI::Option& option = *app.add_option(name, target, help);
-  return *option.check(is_given, "")->allow_extra_args(false);
+  return *option.check(expect_value, "")->allow_extra_args(false);
 }
 
-void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
-  add(app, "--dim", texts.dims,
-      "NAME=N: size of a symbolic dimension; ..N: every size up to N, N..N: exactly N");
-  add(app, "--shape", texts.shapes,
-      "TENSOR=1,3,224,224: a shape that the file leaves open; sizes as for --dim. A number is exact for "
-      "inputs, at most "
-      "for what the network computes");
-  add(app, "--bound", texts.bounds, "TENSOR=SIZE: most bytes of a tensor whose size depends on data");
-  add(app, "--state", texts.states,
-      "OUTPUT=INPUT: the output is this input of the next run; both are one buffer");
-  add(app, "--scratch", texts.scratch,
-      "CSV file of operator,bytes[,subgraph]: scratch memory that kernels need");
+/// An option of the table. Its text goes into one of the two.
+CLI::Option& add_row(CLI::App& app, const OptionRow& row, PlanTexts& plan, ModelTexts& model) {
+  const std::string name = fmt::format("--{}", row.name);
+  const std::string help(row.help);
+  const auto add_field = [&](const auto field) -> CLI::Option& {
+    using Member = std::remove_const_t<decltype(field)>;
+    if constexpr (std::is_same_v<Member, bool PlanTexts::*>) {
+      return *app.add_flag(name, plan.*field, help);
+    } else if constexpr (std::is_invocable_v<Member, ModelTexts&>) {
+      return add(app, name, model.*field, help);
+    } else {
+      return add(app, name, plan.*field, help);
+    }
+  };
+  CLI::Option& option = row.name == "stream" ? *app.add_flag(name + "{all}", plan.stream, help)
+                                             : std::visit(add_field, row.field);
+  return *option.group(std::string(row.group));
+}
+
+void add_model_options(CLI::App& app, ModelTexts& texts) {
+  PlanTexts none;
+  for (const OptionRow& row : stowage::cli::model_options()) add_row(app, row, none, texts).group("Options");
 }
 
 /// Several models, each FILE or NAME=FILE.
 void add_models(CLI::App& app, std::vector<std::string>& models) {
-  const auto is_given = [](const std::string& value) {
-    return value.empty() ? std::string("its value is empty") : std::string();
-  };
   app.add_option("models", models,
                  "Models (ONNX, TFLite, graph JSON), each FILE or NAME=FILE; or one buffer list; or one "
                  "memory-operation sequence")
       ->required()
-      ->check(is_given, "");
+      ->check(expect_value, "");
 }
 
-/// What a plan is to be besides low.
-void add_objectives(CLI::App& app, stowage::cli::PlanTexts& texts) {
-  add(app, "--banks", texts.banks,
-      "NUMBERxSIZE, for instance 4x16KiB: banks of the only memory; operands of one operator lie in "
-      "different banks where that is possible");
-  add(app, "--near", texts.near,
-      "FILE with an earlier plan: buffers keep its offsets where these fit the capacity or, without one, "
-      "raise no peak");
-}
+/// Who plans with one strategy, and who with all of them: these take its tuning alone.
+enum class Strategies { one, all };
 
 /// The options that determine a plan.
 template <typename Command>
-void add_planning_options(CLI::App& app, Command& command) {
-  add(app, "--order", command.plan.order,
-      "Operator order: keep (the order of the file) or search (lowest peak found). Default: search");
-  add(app, "--alias", command.plan.alias,
-      "Which tensors may share bytes: none, auto (only where the peak does not rise) or all. Default: auto");
-  add(app, "--memory", command.plan.memories,
-      "NAME[=SIZE][@COST][,granule=SIZE][:weights]: a memory, fastest first; with granule, sizes and offsets "
-      "are multiples of it; with :weights, a memory for weights");
-  app.add_flag("--moves", command.plan.moves,
-               "With several memories, allow copies of tensors between them during a run");
-  add(app, "--capacity", command.plan.capacity,
-      "SIZE of the only memory, for instance 256KiB. Default: unlimited");
-  add(app, "--align", command.plan.align,
-      "Alignment of buffers in bytes. Default: 64 for ONNX and graph JSON, 16 for TFLite, 1 for lists");
-  add(app, "--io", command.plan.io,
-      "Where inputs and outputs are: arena, external (in the caller's memory) or, with --stream, rows (they "
-      "arrive and leave row by row). Default: arena");
-  app.add_flag(
-      "--stream{all}", command.plan.stream,
-      "Run operators row by row and store only the rows that are still needed: all that can, or with "
-      "--stream=OP,OP only those, given by name, type, number in the file, or range of numbers (3-9)");
-  add(app, "--recompute", command.plan.recompute,
-      "FACTOR: --stream may run this many times the multiplies of the network. A..B: shows what six factors "
-      "from A to B save. Default: 1.0");
-  add(app, "--layout", command.plan.layout,
-      "Where --stream stores rows: ring (in the order of an affine schedule, for loops), granules "
-      "(row blocks anywhere) or auto (the lower). Default: auto");
-  add(app, "--axes", command.plan.axes,
-      "Which axes of tensors --stream may take for rows: auto (the lowest peak found) or natural (the height "
-      "of images, the rows of matrices). Default: auto");
-  add(app, "--blocks", command.plan.blocks,
-      "Whether --stream splits operators into blocks along a second axis (heads, channels): auto "
-      "(where that gives the lowest peak found) or none. Default: auto");
-  add(app, "--granule", command.plan.granule, "ROWS that one step of --stream computes. Default: as few as there is time to plan with");
-  add(app, "--time-limit", command.plan.time_limit,
-      "SECONDS for planning; then the best plan so far is used. Default: 3");
-  add(app, "--effort", command.plan.effort,
-      "N: a limit in work instead of --time-limit, so that the plan is the same on every machine. 1000 is "
-      "about what one processor does in a second. Default: none");
-  add(app, "--threads", command.plan.threads,
-      "Searches that run at the same time. Default: one for each processor");
-  add(app, "--seed", command.plan.seed, "Seed of all random numbers. Default: 0");
-  add(app, "--reuse-threshold", command.plan.reuse_threshold,
-      "free-list: buffers of at most SIZE bytes never reuse a freed block. Default: 0");
-  add(app, "--sort", command.plan.sort,
-      "rectangle: sort keys, for instance size*duration,-overlap. Default: eight built-in orders");
-  add(app, "--rounds", command.plan.rounds,
-      "rectangle: most rounds of tuning. Default: until two rounds bring nothing");
-  add(app, "--run", command.plan.run,
-      "Which models run one after the other (;) and which at the same time (|), for instance 'a; b | c'. "
-      "Default: one after the other");
-  add(app, "--feed", command.plan.feeds,
-      "A.out=B.in: this output of model A is this input of model B, which runs later");
-  add(app, "--release", command.plan.released,
-      "A.out: the caller takes this output when model A has run. Default: outputs stay until all models "
-      "have run");
-  add_objectives(app, command.plan);
-  add_model_options(app, command.model);
+void add_planning_options(CLI::App& app, Command& command, Strategies strategies, bool is_for_tflm = false) {
+  stowage::cli::use_short_help(app);
+  for (const OptionRow& row : stowage::cli::planning_options()) {
+    if (is_for_tflm && !row.is_for_tflm) continue;
+    CLI::Option& option = add_row(app, row, command.plan, command.model);
+    if (row.name == "strategy" && strategies == Strategies::all)
+      option.description("NAME:KEY=VALUE,...: tuning of a strategy, for instance rectangle:rounds=2");
+  }
 }
 
-void add_strategy(CLI::App& app, stowage::cli::PlanTexts& texts) {
-  add(app, "--strategy", texts.strategy,
-      "NAME of the strategy that finds offsets; see `stowage strategies`. Default: auto");
+/// -o, which tells by the extension what is written.
+void add_files(CLI::App& app, FileTexts& files, const std::string& help) {
+  add(app, "-o,--output", files.outputs, help);
+}
+
+/// An option that an earlier version had for -o. Its help is what to write instead.
+void add_accepted_file(CLI::App& app, FileTexts& files, std::string_view flag, Holds holds,
+                       const std::string& command = {}) {
+  const auto take = [&files, flag, holds](const std::string& file) {
+    files.accepted.push_back({holds, file, flag});
+  };
+  app.add_option_function<std::string>(std::string(flag), take,
+                                       fmt::format("{}-o {}", command, stowage::cli::example_of(holds)))
+      ->check(expect_value, "")
+      ->allow_extra_args(false)
+      ->group(std::string(stowage::cli::still_accepted));
 }
 
 void add_runtime(CLI::App& app, std::string& runtime, std::string& kernels) {
@@ -135,53 +113,84 @@ void add_runtime(CLI::App& app, std::string& runtime, std::string& kernels) {
       "32");
   add(app, "--kernels", kernels,
       "Kernels of TensorFlow Lite Micro: reference or cmsis-nn, which may have :scalar, :dsp (the default) "
-      "or "
-      ":mve. Default: reference");
+      "or :mve. Default: reference");
+}
+
+void add_accepted_plan_options(CLI::App& app, stowage::cli::PlanCommand& command) {
+  const std::string group(stowage::cli::still_accepted);
+  add_accepted_file(app, command.output, "--csv", Holds::csv);
+  add_accepted_file(app, command.output, "--svg", Holds::svg);
+  add_accepted_file(app, command.output, "--header", Holds::header);
+  add_accepted_file(app, command.output, "--report", Holds::page);
+  add_accepted_file(app, command.output, "--tflite", Holds::tflite, "stowage tflm ");
+  add_accepted_file(app, command.output, "--buffer-plan", Holds::buffer_plan, "stowage tflm ");
+  app.add_flag("--strip", command.strip, "stowage tflm --strip")->group(group);
+  add(app, "--runtime", command.runtime, "stowage tflm --runtime").group(group);
+  add(app, "--kernels", command.kernels, "stowage tflm --kernels").group(group);
+}
+
+/// What `plan` and `tflm` have besides the files that they write.
+void add_plan_options(CLI::App& app, stowage::cli::PlanCommand& command) {
+  const std::string group = "Output";
+  app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
+  add(app, "--budget", command.budget,
+      "SIZE that the plan may need: prints one line instead of a table, and status 1 if it needs more")
+      .group(group);
+  app.add_flag("--what-if", command.what_if,
+               "Plan again with other options, and show in the page of -o FILE.html what each would reach")
+      ->group(group);
+  add(app, "--prefix", command.prefix, "Prefix of all names in a header or BufferPlan. Default: stowage")
+      .group(group);
+  app.add_flag("--no-names", command.no_names,
+               "Leave names of tensors, operators and models out of the header")
+      ->group(group);
 }
 
 void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add_models(app, command.inputs);
-  add_planning_options(app, command);
-  add_strategy(app, command.plan);
-  app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
-  add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
+  add_files(
+      app, command.output,
+      "FILE to write, as often as wanted; the extension says what: .json the plan, .csv its buffers and "
+      "offsets, .svg a picture (time to the right, addresses upwards), .h a C header, .html a page that "
+      "shows "
+      "the plan and what would lower its peak");
+  add_planning_options(app, command, Strategies::one);
+  add_plan_options(app, command);
+  const std::string group = "Output";
   app.add_flag("--print-loops", command.print_loops,
-               "Print the loop nest of a streamed plan; needs --layout ring");
+               "Print the loop nest of a streamed plan; needs --layout ring")
+      ->group(group);
   app.add_flag("--unpin", command.unpin,
-               "Place the buffers of a list anew, without the offsets that it gives");
-  add(app, "--csv", command.csv_file, "FILE for the buffers and their offsets as CSV");
-  add(app, "--svg", command.svg_file,
-      "FILE for a picture of the arena: time to the right, addresses upwards");
-  add(app, "--report", command.report_file,
-      "FILE for a page that shows the plan, what its peak is made of and what would lower it (HTML)");
-  app.add_flag("--what-if", command.what_if,
-               "Plan again with other options, and show in the page of --report what each would reach");
-  add(app, "--budget", command.budget,
-      "SIZE that the plan may need: prints one line instead of a table, and status 1 if it needs more");
-  add(app, "--tflite", command.tflite_file,
-      "FILE for the TFLite model with offsets for TensorFlow Lite Micro; with several models, a directory");
+               "Place the buffers of a list anew, without the offsets that it gives")
+      ->group("Memories");
+  add_accepted_plan_options(app, command);
+}
+
+void add_tflm(CLI::App& app, stowage::cli::PlanCommand& command) {
+  command.is_for_tflm = true;
+  add_models(app, command.inputs);
+  add_files(
+      app, command.output,
+      "FILE to write, as often as wanted: .tflite the model with its plan (for several models, a directory), "
+      ".c a BufferPlan for one model in place of the plan in its file, and what `stowage plan` writes");
   add_runtime(app, command.runtime, command.kernels);
-  add(app, "--header", command.header_file, "FILE for the plan as a C header");
   app.add_flag("--strip", command.strip,
-               "Leave out of the file for --tflite what TensorFlow Lite Micro never reads, such as names");
-  app.add_flag("--no-names", command.no_names,
-               "Leave names of tensors, operators and models out of the header");
-  add(app, "--buffer-plan", command.buffer_plan_file,
-      "FILE for a BufferPlan of TensorFlow Lite Micro in C, for one model; needs --tflite");
-  add(app, "--prefix", command.prefix, "Prefix of all names in the header. Default: stowage");
+               "Leave out of the TFLite file what TensorFlow Lite Micro never reads, such as names");
+  add_planning_options(app, command, Strategies::one, true);
+  add_plan_options(app, command);
 }
 
 void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
   add_models(app, command.inputs);
-  add_planning_options(app, command);
+  add_files(app, command.output, "FILE to write: .svg a picture (traffic against memory size), or .json");
+  add_planning_options(app, command, Strategies::all);
   app.add_flag("--json", command.json, "Print JSON instead of a table");
-  add(app, "--svg", command.svg_file, "FILE for a picture: traffic against memory size");
+  add_accepted_file(app, command.output, "--svg", Holds::svg);
 }
 
 void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   add_models(app, command.inputs);
-  add_planning_options(app, command);
-  add_strategy(app, command.plan);
+  add_planning_options(app, command, Strategies::one);
   add(app, "--plan", command.given_plan, "FILE with the plan to run in (JSON). Default: make a plan");
   add(app, "--input", command.run.inputs,
       "NAME=FILE or MODEL.NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: "
@@ -198,7 +207,7 @@ void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   app.add_flag("--report-memory", command.report_memory,
                "Print the live bytes, the highest byte touched and the time of every step");
   app.add_flag("--json", command.json, "Print JSON instead of a table");
-  add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
+  add_files(app, command.output, "FILE for the plan: .json, .csv its buffers and offsets, .svg a picture");
 }
 
 void add_report(CLI::App& app, stowage::cli::ReportCommand& command) {
@@ -212,8 +221,7 @@ void add_report(CLI::App& app, stowage::cli::ReportCommand& command) {
 
 void add_generate(CLI::App& app, stowage::cli::GenerateCommand& command) {
   add_models(app, command.inputs);
-  add_planning_options(app, command);
-  add_strategy(app, command.plan);
+  add_planning_options(app, command, Strategies::one);
   add(app, "--plan", command.given_plan, "FILE with the plan to run (JSON). Default: make a plan");
   add(app, "-o,--output", command.directory, "DIRECTORY for the files").required();
   add(app, "--name", command.name,
@@ -263,15 +271,18 @@ std::string typed(int argc, char** argv) {
 ExitStatus run_program(int argc, char** argv) {
   CLI::App app("stowage: a static memory planner for neural networks", "stowage");
   app.require_subcommand(1);
-  app.set_version_flag("--version", STOWAGE_VERSION);
+  app.set_version_flag("--version", std::string(stowage::version));
   stowage::cli::PlanCommand plan;
   stowage::cli::CompareCommand compare;
   stowage::cli::VerifyCommand verify;
   CLI::App& plan_app = *app.add_subcommand("plan", "Plan memory: give every tensor of a model an offset");
   add_plan(plan_app, plan);
+  stowage::cli::PlanCommand tflm;
+  CLI::App& tflm_app = *app.add_subcommand("tflm", "Plan TFLite models for TensorFlow Lite Micro");
+  add_tflm(tflm_app, tflm);
   CLI::App& compare_app = *app.add_subcommand("compare", "Plan with every strategy and compare the results");
   add_models(compare_app, compare.inputs);
-  add_planning_options(compare_app, compare);
+  add_planning_options(compare_app, compare, Strategies::all);
   compare_app.add_flag("--json", compare.json, "Print JSON instead of a table");
   stowage::cli::SweepCommand sweep;
   CLI::App& sweep_app = *app.add_subcommand(
@@ -303,8 +314,10 @@ ExitStatus run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error, std::cout, std::cerr) == 0 ? ExitStatus::done : ExitStatus::wrong_usage;
   }
-  plan.typed = typed(argc, argv);
+  plan.typed = tflm.typed = typed(argc, argv);
+  for (const CLI::App* const given : app.get_subcommands()) stowage::cli::note_accepted(*given);
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
+  if (tflm_app.parsed()) return stowage::cli::run_plan(tflm);
   if (compare_app.parsed()) return stowage::cli::run_compare(compare);
   if (sweep_app.parsed()) return stowage::cli::run_sweep(sweep);
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);

@@ -30,24 +30,11 @@
 namespace stowage::cli {
 namespace {
 
-std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const Plan& plan) {
-  std::vector<base::OutputFile> outputs;
-  if (!command.plan_file.empty()) {
-    outputs.push_back({command.plan_file, [&](std::ostream& out) { write_json(plan, out); }});
-  }
-  if (!command.csv_file.empty()) {
-    outputs.push_back({command.csv_file, [&](std::ostream& out) { write_csv(plan, out); }});
-  }
-  if (!command.svg_file.empty()) {
-    outputs.push_back({command.svg_file, [&](std::ostream& out) { write_svg(plan, out); }});
-  }
-  return outputs;
-}
-
-/// The header, with details of the models' files.
-void add_header(const PlanCommand& command, const std::vector<Input>& inputs, const Plan& plan,
-                const TflmOutput& tflm, std::vector<base::OutputFile>& outputs) {
-  if (command.header_file.empty()) return;
+/// The headers, with details of the models' files.
+void add_headers(const PlanCommand& command, const std::vector<Input>& inputs, const Plan& plan,
+                 const TflmOutput& tflm, std::vector<base::OutputFile>& outputs) {
+  const std::vector<std::string> files = files_of(command.files(), Holds::header);
+  if (files.empty()) return;
   HeaderOptions options{.names = !command.no_names};
   if (!command.prefix.empty()) options.prefix = command.prefix;
   std::vector<Graph> graphs;
@@ -60,9 +47,9 @@ void add_header(const PlanCommand& command, const std::vector<Input>& inputs, co
                                                  : model_details(tflm.files[m].content));
   }
   if (!tflm.files.empty()) options.tensor_arena = tflm.arena.size;
-  outputs.push_back({command.header_file, [plan, graphs, options](std::ostream& out) {
-                       write_header(plan, graphs, options, out);
-                     }});
+  for (const std::string& file : files)
+    outputs.push_back(
+        {file, [plan, graphs, options](std::ostream& out) { write_header(plan, graphs, options, out); }});
 }
 
 std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
@@ -94,7 +81,39 @@ void print_objectives(const PlanResult& result, const PlanOptions& options) {
   }
 }
 
+/// Checks that the options of files have their files.
+void expect_files(const PlanCommand& command) {
+  const std::vector<WantedFile> files = command.files();
+  const auto has = [&](Holds holds) { return !files_of(files, holds).empty(); };
+  if (!command.prefix.empty() && !has(Holds::header) && !has(Holds::buffer_plan))
+    throw UsageError("--prefix needs a header or a BufferPlan: -o FILE.h or -o FILE.c");
+  if (command.no_names && !has(Holds::header)) throw UsageError("--no-names needs a header: -o FILE.h");
+  if (command.strip && !has(Holds::tflite)) throw UsageError("--strip needs -o FILE.tflite");
+  if (has(Holds::buffer_plan) && (!has(Holds::tflite) || command.inputs.size() > 1))
+    throw UsageError("a BufferPlan needs -o FILE.tflite and one model");
+}
+
 }  // namespace
+
+std::vector<WantedFile> PlanCommand::files() const {
+  if (!is_for_tflm)
+    return wanted_files(output, {Holds::json, Holds::csv, Holds::svg, Holds::header, Holds::page});
+  return wanted_files(output, {Holds::tflite, Holds::buffer_plan, Holds::json, Holds::csv, Holds::svg,
+                               Holds::header, Holds::page});
+}
+
+std::vector<base::OutputFile> outputs_of(const std::vector<WantedFile>& files, const Plan& plan) {
+  std::vector<base::OutputFile> outputs;
+  for (const WantedFile& it : files) {
+    if (it.holds == Holds::json)
+      outputs.push_back({it.file, [&](std::ostream& out) { write_json(plan, out); }});
+    if (it.holds == Holds::csv)
+      outputs.push_back({it.file, [&](std::ostream& out) { write_csv(plan, out); }});
+    if (it.holds == Holds::svg)
+      outputs.push_back({it.file, [&](std::ostream& out) { write_svg(plan, out); }});
+  }
+  return outputs;
+}
 
 Wanted wanted_for(const PlanOptions& options) {
   if (options.stream) return Wanted::rows;
@@ -193,28 +212,18 @@ void expect_loops(const PlanCommand& command, const PlanOptions& options) {
 }
 
 ExitStatus run_plan(const PlanCommand& command) {
-  expect_different_files(files_of_models(command.inputs), {{"-o", command.plan_file},
-                                                           {"--csv", command.csv_file},
-                                                           {"--svg", command.svg_file},
-                                                           {"--report", command.report_file},
-                                                           {"--tflite", command.tflite_file},
-                                                           {"--header", command.header_file},
-                                                           {"--buffer-plan", command.buffer_plan_file}});
-  if (!command.prefix.empty() && command.header_file.empty() && command.buffer_plan_file.empty())
-    throw UsageError("--prefix needs --header or --buffer-plan");
-  if (command.strip && command.tflite_file.empty()) throw UsageError("--strip needs --tflite");
-  if (command.no_names && command.header_file.empty()) throw UsageError("--no-names needs --header");
-  if (!command.buffer_plan_file.empty() && (command.tflite_file.empty() || command.inputs.size() > 1))
-    throw UsageError("--buffer-plan needs --tflite and one model");
+  expect_different_files(files_of_models(command.inputs), command.output.named());
+  const std::vector<WantedFile> files = command.files();
+  expect_files(command);
   PlanOptions options = parse_plan_options(command.plan);
   note_memories(options.memories);
   expect_loops(command, options);
   expect_budget(command);
   std::optional<TflmPlanning> tflm;
-  if (!command.tflite_file.empty()) {
+  if (command.is_for_tflm || !files_of(files, Holds::tflite).empty()) {
     tflm.emplace(command, options);
   } else if (!command.runtime.empty() || !command.kernels.empty()) {
-    throw UsageError("--runtime and --kernels need --tflite");
+    throw UsageError("--runtime and --kernels are options of `stowage tflm`");
   }
   std::vector<Input> inputs =
       tflm ? tflm->inputs() : read_models(command.inputs, command.model, wanted_for(options));
@@ -225,20 +234,21 @@ ExitStatus run_plan(const PlanCommand& command) {
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
   // A page shows the list that was given; all else is in the plan.
-  const bool is_kept = inputs.size() > 1 || !command.report_file.empty();
+  const bool is_kept = inputs.size() > 1 || !files_of(files, Holds::page).empty();
   const PlanResult result = is_kept ? make_plan(inputs, options) : make_plan(std::move(inputs[0]), options);
   clear_progress_line();
   note_nearness(result);
   if (!result.faults.empty()) return report_own_fault(result);
-  std::vector<base::OutputFile> outputs = outputs_of(command, result.plan);
+  std::vector<base::OutputFile> outputs = outputs_of(files, result.plan);
   const TflmOutput planned = tflm ? tflm->output(inputs, options, result) : TflmOutput{};
   for (const PlannedFile& file : planned.files) {
     if (!file.faults.empty()) return report_own_fault({.plan = result.plan, .faults = file.faults});
-    outputs.push_back({file.file, [&](std::ostream& out) { out << file.content; }});
+    for (const std::filesystem::path& path : file.files)
+      outputs.push_back({path, [&](std::ostream& out) { out << file.content; }});
   }
-  add_header(command, inputs, result.plan, planned, outputs);
-  if (!command.buffer_plan_file.empty()) {
-    outputs.push_back({command.buffer_plan_file, [&](std::ostream& out) {
+  add_headers(command, inputs, result.plan, planned, outputs);
+  for (const std::string& file : files_of(files, Holds::buffer_plan)) {
+    outputs.push_back({file, [&](std::ostream& out) {
                          write_buffer_plan(planned.buffer_plan,
                                            command.prefix.empty() ? "stowage" : command.prefix, out);
                        }});
@@ -269,7 +279,7 @@ ExitStatus run_plan(const PlanCommand& command) {
 }
 
 ExitStatus run_compare(const CompareCommand& command) {
-  PlanOptions options = parse_plan_options(command.plan);
+  PlanOptions options = parse_options_of_all(command.plan);
   note_memories(options.memories);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
   print_notes(inputs);
@@ -301,7 +311,8 @@ ExitStatus run_compare(const CompareCommand& command) {
 }
 
 ExitStatus run_sweep(const SweepCommand& command) {
-  expect_different_files(files_of_models(command.inputs), {{"--svg", command.svg_file}});
+  expect_different_files(files_of_models(command.inputs), command.output.named());
+  const std::vector<WantedFile> files = wanted_files(command.output, {Holds::json, Holds::svg});
   SweepOptions options = parse_sweep_options(command.plan);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options.plan));
   print_notes(inputs);
@@ -324,11 +335,13 @@ ExitStatus run_sweep(const SweepCommand& command) {
     return ExitStatus::not_met;
   }
   const Memory& memory = options.plan.memories[options.memory];
-  if (!command.svg_file.empty()) {
-    const std::array<base::OutputFile, 1> outputs{
-        {{command.svg_file, [&](std::ostream& out) { write_sweep_svg(rows, memory, out); }}}};
-    base::write_files(outputs);
-  }
+  std::vector<base::OutputFile> outputs;
+  for (const std::string& file : files_of(files, Holds::svg))
+    outputs.push_back({file, [&](std::ostream& out) { write_sweep_svg(rows, memory, out); }});
+  for (const std::string& file : files_of(files, Holds::json))
+    outputs.push_back(
+        {file, [&](std::ostream& out) { write_sweep_json(rows, memory, infos_of(inputs), out); }});
+  base::write_files(outputs);
   if (command.json) {
     write_sweep_json(rows, memory, infos_of(inputs), std::cout);
   } else {

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/models.h"
 #include "cli/options.h"
+#include "cli/wanted_files.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 #include "stowage/report.h"
@@ -23,22 +24,20 @@ struct PlanCommand {
   PlanTexts plan;
   bool json = false;
   bool print_loops = false;
-  std::string plan_file;
-  std::string csv_file;
-  std::string svg_file;
-  std::string report_file;
+  FileTexts output;
   bool what_if = false;
-  std::string budget;       ///< A size.
-  std::string typed;        ///< The command line, for the report.
-  std::string tflite_file;  ///< A directory for several models.
-  std::string header_file;
-  std::string prefix;            ///< Of names in the header; empty: "stowage".
-  bool unpin = false;            ///< Without the offsets that lists give.
-  bool strip = false;            ///< The file for --tflite.
-  bool no_names = false;         ///< In the header.
-  std::string buffer_plan_file;  ///< A directory for several models.
-  std::string kernels;           ///< Of TensorFlow Lite Micro, for --tflite, as the next.
+  std::string budget;     ///< A size.
+  std::string typed;      ///< The command line, for the report.
+  std::string prefix;     ///< Of names in the header and in the BufferPlan; empty: "stowage".
+  bool unpin = false;     ///< Without the offsets that lists give.
+  bool no_names = false;  ///< In the header.
+  bool is_for_tflm = false;
+  bool strip = false;   ///< The TFLite file.
+  std::string kernels;  ///< Of TensorFlow Lite Micro, as the next.
   std::string runtime;
+
+  /// The files to write. Throws UsageError for those that the command does not write.
+  [[nodiscard]] std::vector<WantedFile> files() const;
 };
 
 /// What plans with other options reach.
@@ -60,7 +59,7 @@ struct SweepCommand {
   ModelTexts model;
   PlanTexts plan;
   bool json = false;
-  std::string svg_file;
+  FileTexts output;
 };
 
 struct VerifyCommand {
@@ -84,7 +83,7 @@ struct RunCommand {
   std::string given_plan;  ///< A plan file to run; empty: plan now.
   bool report_memory = false;
   bool json = false;
-  std::string plan_file;
+  FileTexts output;
   std::vector<std::string> saved;  ///< NAME=FILE.
 };
 
@@ -117,6 +116,9 @@ struct GenerateCommand {
 void note_memories(const std::vector<Memory>& memories);
 /// Says so if the earlier plan of --near has no buffer of this one.
 void note_nearness(const PlanResult& result);
+/// The files of a plan that need nothing else.
+[[nodiscard]] std::vector<base::OutputFile> outputs_of(const std::vector<WantedFile>& files,
+                                                       const Plan& plan);
 /// Throws Error if standard output did not take what was printed, unless its reader has ended.
 void flush_output();
 void print_faults(const Faults& faults);
@@ -133,7 +135,7 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 /// Plans again, once for each other option that may lower the peak; each plan may take the time limit. What does
 /// not fit the model is left out. If cancelled, the rest is left out.
 [[nodiscard]] WhatIf what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan);
-/// The page for --report; none if it is not asked for.
+/// The pages that are asked for.
 [[nodiscard]] std::vector<base::OutputFile> report_of(const PlanCommand& command,
                                                       const std::vector<Input>& inputs, const Plan& plan,
                                                       const WhatIf& others);

@@ -5,16 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <initializer_list>
 #include <locale>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/tuning.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
 
@@ -170,14 +171,6 @@ Banks parse_banks(std::string_view text) {
   return {*count, *size};
 }
 
-/// Throws UsageError if the flag is given for a strategy that has no use for it.
-void check_strategy_of(std::string_view flag, std::string_view value,
-                       std::initializer_list<std::string_view> served, std::string_view strategy) {
-  if (value.empty() || strategy == "auto" || std::ranges::find(served, strategy) != served.end()) return;
-  throw UsageError(fmt::format("{} is for the strategies {} and auto, not for {}", flag,
-                               fmt::join(served, ", "), strategy));
-}
-
 void parse_objectives(const PlanTexts& texts, PlanOptions& options) {
   if (!texts.near.empty()) options.near = places_in(read_plan(texts.near));
   if (texts.banks.empty()) return;
@@ -242,7 +235,8 @@ Plan read_plan(const std::string& name) {
   }
 }
 
-PlanOptions parse_plan_options(const PlanTexts& texts) {
+PlanOptions parse_plan_options(const PlanTexts& given) {
+  const PlanTexts texts = with_tuning(given);
   PlanOptions options;
   options.solve.strategy = texts.strategy;
   if (texts.io == "external") {
@@ -319,18 +313,23 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     options.solve.threads = static_cast<std::size_t>(parse_number("--threads", texts.threads, 1));
   if (!texts.seed.empty())
     options.solve.seed = static_cast<std::uint64_t>(parse_number("--seed", texts.seed, 0));
-  check_strategy_of("--reuse-threshold", texts.reuse_threshold, {"free-list", "free-list-best"},
-                    options.solve.strategy);
-  check_strategy_of("--sort", texts.sort, {"rectangle"}, options.solve.strategy);
-  check_strategy_of("--rounds", texts.rounds, {"rectangle"}, options.solve.strategy);
   if (!texts.reuse_threshold.empty())
-    options.solve.reuse_threshold = parse_bytes("--reuse-threshold", texts.reuse_threshold);
+    options.solve.reuse_threshold = parse_bytes("reuse-threshold of --strategy", texts.reuse_threshold);
   options.solve.sort = texts.sort;
-  if (!texts.rounds.empty()) options.solve.rounds = parse_number("--rounds", texts.rounds, 0);
+  if (!texts.rounds.empty()) options.solve.rounds = parse_number("rounds of --strategy", texts.rounds, 0);
   options.run = texts.run;
   for (const std::string& text : texts.feeds) options.feeds.push_back(parse_feed(text));
   options.released = texts.released;
   parse_objectives(texts, options);
+  return options;
+}
+
+PlanOptions parse_options_of_all(const PlanTexts& texts) {
+  if (!texts.strategy.empty() && texts.strategy.find(':') == std::string::npos)
+    throw wrong("--strategy", texts.strategy,
+                "NAME:KEY=VALUE: all strategies are tried, and this tunes one of them");
+  PlanOptions options = parse_plan_options(texts);
+  options.solve.strategy = SolveOptions{}.strategy;
   return options;
 }
 
@@ -352,7 +351,7 @@ SweepOptions parse_sweep_options(const PlanTexts& texts) {
     options.memory = m;
   }
   if (!from) throw UsageError(fmt::format("--memory gives no range of sizes, expected {}", form));
-  options.plan = parse_plan_options(with_largest);
+  options.plan = parse_options_of_all(with_largest);
   std::vector<Memory>& memories = options.plan.memories;
   const Bytes to = *memories[options.memory].capacity;
   if (to < *from) throw wrong("--memory", texts.memories[options.memory], "sizes A..B with A at most B");

@@ -27,7 +27,7 @@ struct ModelTexts {
 
 /// Texts of the planning options, as given.
 struct PlanTexts {
-  std::string strategy = "auto";
+  std::string strategy{};  ///< NAME[:KEY=VALUE,...]; empty: auto.
   std::string io = "arena";
   std::string order;  ///< Empty: search, where nothing forbids it.
   std::string alias = "auto";
@@ -70,6 +70,8 @@ struct RunTexts {
 /// A plan file (JSON). Throws Error that names it.
 [[nodiscard]] Plan read_plan(const std::string& file);
 [[nodiscard]] PlanOptions parse_plan_options(const PlanTexts& texts);
+/// For commands that try all strategies: the strategy is one to tune.
+[[nodiscard]] PlanOptions parse_options_of_all(const PlanTexts& texts);
 /// The size of one memory is a range, A..B. If it is the only one to plan in, a slow unlimited one follows
 /// it.
 [[nodiscard]] SweepOptions parse_sweep_options(const PlanTexts& texts);

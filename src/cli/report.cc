@@ -5,6 +5,7 @@
 #include <array>
 #include <iostream>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "cli/output_files.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
+#include "stowage/version.h"
 
 namespace stowage::cli {
 namespace {
@@ -59,7 +61,8 @@ std::optional<ReportedPlan> checked_plan(const ReportCommand& command, const std
 
 void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs) {
   if (!command.what_if) return;
-  if (command.report_file.empty()) throw UsageError("--what-if needs --report");
+  if (files_of(command.files(), Holds::page).empty())
+    throw UsageError("--what-if needs a page: -o FILE.html");
   if (graphs_of(inputs).empty()) throw UsageError("--what-if needs a model: nothing else is known of a list");
 }
 
@@ -86,14 +89,19 @@ ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes need
 
 std::vector<base::OutputFile> report_of(const PlanCommand& command, const std::vector<Input>& inputs,
                                         const Plan& plan, const WhatIf& others) {
-  if (command.report_file.empty()) return {};
+  const std::vector<std::string> files = files_of(command.files(), Holds::page);
+  if (files.empty()) return {};
   ReportedPlan reported{
       .plan = plan, .graphs = graphs_of(inputs), .tried = others.tried, .curves = others.curves};
   for (const NamedFile& model : parse_models(command.inputs))
     reported.hashes.push_back(model_details(base::InputFile(model.file).bytes()).hash);
-  return {{command.report_file, [reported, typed = command.typed](std::ostream& out) {
-             write_report(std::array{reported}, {.command = typed, .version = STOWAGE_VERSION}, out);
-           }}};
+  std::vector<base::OutputFile> pages;
+  for (const std::string& file : files)
+    pages.push_back({file, [reported, typed = command.typed](std::ostream& out) {
+                       write_report(std::array{reported}, {.command = typed, .version = std::string(version)},
+                                    out);
+                     }});
+  return pages;
 }
 
 ExitStatus run_report(const ReportCommand& command) {
@@ -105,7 +113,8 @@ ExitStatus run_report(const ReportCommand& command) {
     plans.push_back(*std::move(reported));
   }
   const std::array<base::OutputFile, 1> outputs{
-      {{command.output, [&](std::ostream& out) { write_report(plans, {.version = STOWAGE_VERSION}, out); }}}};
+      {{command.output,
+        [&](std::ostream& out) { write_report(plans, {.version = std::string(version)}, out); }}}};
   base::write_files(outputs);
   return ExitStatus::done;
 }

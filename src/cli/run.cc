@@ -67,7 +67,7 @@ void expect_outputs_apart(const RunCommand& command) {
   if (!command.given_plan.empty()) inputs.push_back(command.given_plan);
   for (const std::string& text : command.run.inputs)
     inputs.push_back(parse_assignment("--input", text).second);
-  std::vector<NamedOutput> outputs{{"-o", command.plan_file}};
+  std::vector<NamedOutput> outputs = command.output.named();
   for (const std::string& text : command.saved)
     outputs.emplace_back("--save", parse_assignment("--save", text).second);
   expect_different_files(inputs, outputs);
@@ -128,6 +128,7 @@ ExitStatus run_run(const RunCommand& command) {
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
   expect_outputs_apart(command);
+  const std::vector<WantedFile> files = wanted_files(command.output, {Holds::json, Holds::csv, Holds::svg});
   const std::vector<Network> networks = read_networks(command.inputs, command.model);
   print_notes(inputs_of(networks));
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
@@ -139,11 +140,7 @@ ExitStatus run_run(const RunCommand& command) {
   const RunResult result = stowage::run_plan(networks, planned.plan, options);
   clear_progress_line();
   save_outputs(saved, result);
-  if (!command.plan_file.empty()) {
-    const std::array<base::OutputFile, 1> outputs{
-        {{command.plan_file, [&](std::ostream& out) { write_json(planned.plan, out); }}}};
-    base::write_files(outputs);
-  }
+  base::write_files(outputs_of(files, planned.plan));
   if (command.json) {
     write_run_json(result, planned.plan, std::cout);
   } else {

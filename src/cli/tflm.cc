@@ -21,8 +21,8 @@ namespace {
 const ImportOptions sizes_of_file{.file_shapes = true};
 
 /// The output file: the given one, or MODEL.tflite in the given directory.
-std::filesystem::path file_for(const PlanCommand& command, const NamedFile& model, std::size_t models) {
-  const std::filesystem::path given = command.tflite_file;
+std::filesystem::path file_for(const std::filesystem::path& given, const NamedFile& model,
+                               std::size_t models) {
   std::error_code ignored;
   if (models == 1 && given.has_filename() && !std::filesystem::is_directory(given, ignored)) return given;
   return given / (model.name + ".tflite");
@@ -106,17 +106,18 @@ TflmRuntime parse_runtime(const std::string& runtime, const std::string& kernels
 TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
     : command_(command), runtime_(parse_runtime(command.runtime, command.kernels)) {
   const auto refuse = [](bool is_given, std::string_view flag, std::string_view why) {
-    if (is_given) throw UsageError(fmt::format("{} cannot be combined with --tflite: {}", flag, why));
+    if (is_given)
+      throw UsageError(fmt::format("{} cannot be given for TensorFlow Lite Micro: {}", flag, why));
   };
-  refuse(options.io != Io::arena, "--io", "TensorFlow Lite Micro keeps inputs and outputs in its arena");
+  refuse(options.io != Io::arena, "--io", "it keeps inputs and outputs in its arena");
   refuse(options.memories.size() > 1 || options.memories[0].role == MemoryRole::weights, "--memory",
-         "TensorFlow Lite Micro has one arena and reads weights from the file");
+         "it has one arena and reads weights from the file");
   refuse(!command.model.shapes.empty() || !command.model.bounds.empty(), "--shape and --bound",
-         "TensorFlow Lite Micro uses the shapes in the file");
-  refuse(!command.model.states.empty(), "--state", "TensorFlow Lite Micro manages variables itself");
+         "it uses the shapes in the file");
+  refuse(!command.model.states.empty(), "--state", "it manages variables itself");
   if (options.alignment.value_or(tflm_alignment) % tflm_alignment != 0)
-    throw UsageError(fmt::format("--align is {}, expected a multiple of {} for --tflite", *options.alignment,
-                                 tflm_alignment));
+    throw UsageError(fmt::format("--align is {}, expected a multiple of {} for TensorFlow Lite Micro",
+                                 *options.alignment, tflm_alignment));
   options.target = Target::tflm;
   const std::vector<NamedFile> models = parse_models(command.inputs);
   const std::vector<ImportOptions> import_options = parse_options_of(models, command.model);
@@ -126,8 +127,7 @@ TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
     sources_.push_back(model.file);
     files_.emplace_back(model.file);
     contents_.push_back(files_.back().bytes());
-    if (!is_tflite(contents_.back()))
-      throw UsageError(fmt::format("--tflite: {} is not a TFLite model", model.file));
+    if (!is_tflite(contents_.back())) throw UsageError(fmt::format("{} is not a TFLite model", model.file));
     try {
       runtime_ = runtime_for(contents_.back(), runtime_);
       requests_.push_back(kernel_requests(contents_.back(), runtime_));
@@ -179,10 +179,13 @@ TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOpti
     output.files.push_back(
         planned_file(inputs[m], result.plan, m, requests_[m], contents_[m], models[m].file, runtime_));
     PlannedFile& file = output.files.back();
-    file.file = file_for(command_, models[m], models.size());
-    if (std::any_of(models.begin(), models.end(),
-                    [&](const NamedFile& it) { return base::is_same_file(it.file, file.file); }))
-      throw UsageError(fmt::format("--tflite would overwrite the input {}", file.file.string()));
+    for (const std::string& given : files_of(command_.files(), Holds::tflite)) {
+      file.files.push_back(file_for(given, models[m], models.size()));
+      const std::filesystem::path& path = file.files.back();
+      if (std::any_of(models.begin(), models.end(),
+                      [&](const NamedFile& it) { return base::is_same_file(it.file, path); }))
+        throw UsageError(fmt::format("-o {} would overwrite the input {}", given, path.string()));
+    }
   }
   output.arena = arena_on(runtime_, output.files);
   TflmRuntime other = runtime_.pointer_bytes == 8 ? tflm_32 : tflm_64;
@@ -190,7 +193,7 @@ TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOpti
   other.decompresses = runtime_.decompresses && !runtime_.records;
   for (const PlannedFile& file : output.files) other = runtime_for(file.content, other);
   output.other_arena = arena_on(other, output.files);
-  if (!command_.buffer_plan_file.empty()) use_buffer_plan(output);
+  if (!files_of(command_.files(), Holds::buffer_plan).empty()) use_buffer_plan(output);
   if (command_.strip) strip(output);
   if (command_.json) return output;
   for (std::size_t m = 0; m < output.files.size(); ++m) note_unused(m, output.files[m]);
@@ -281,16 +284,18 @@ void TflmPlanning::note_unused(std::size_t model, PlannedFile& file) const {
 
 void make_directories_for(const std::vector<PlannedFile>& files) {
   std::error_code ignored;  // if it fails, writing the file reports it
-  for (const PlannedFile& file : files) {
-    if (file.file.has_parent_path()) std::filesystem::create_directories(file.file.parent_path(), ignored);
-  }
+  for (const PlannedFile& file : files)
+    for (const std::filesystem::path& path : file.files)
+      if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
 }
 
 void write_tflm_output(const TflmOutput& output, const PlanCommand& command, const std::vector<Input>& inputs,
                        std::ostream& out) {
   if (output.files.empty()) return;
   for (std::size_t m = 0; m < output.files.size(); ++m) {
-    base::print(out, "\n{:<13}{}\n", "written", output.files[m].file.string());
+    base::print(out, "\n");
+    for (const std::filesystem::path& path : output.files[m].files)
+      base::print(out, "{:<13}{}\n", "written", path.string());
     if (const auto before = output.files[m].bytes_before) {
       base::print(out, "{:<13}{} bytes, {} before\n", "file", output.files[m].content.size(), *before);
     }

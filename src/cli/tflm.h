@@ -19,7 +19,7 @@ namespace stowage::cli {
 
 /// A model's file with its plan, ready to write.
 struct PlannedFile {
-  std::filesystem::path file{};
+  std::vector<std::filesystem::path> files{};  ///< To write; none if none is asked for.
   std::string content{};
   TflmPlan plan{};
   Faults faults{};                      ///< Faults of the plan: a bug in stowage.
@@ -29,7 +29,7 @@ struct PlannedFile {
   Bytes head_of_used = 0;
 };
 
-/// What --tflite makes of a command.
+/// What planning for TensorFlow Lite Micro makes of a command.
 struct TflmOutput {
   std::vector<PlannedFile> files{};
   TflmArena arena{};        ///< Of all models together, on the runtime that the command names.
@@ -41,7 +41,7 @@ struct TflmOutput {
   std::vector<Bytes> buffer_plan{};         ///< Offsets for a BufferPlan, if it is asked for.
 };
 
-/// How --tflite plans: for which runtime, and what its kernels ask for.
+/// How plans for TensorFlow Lite Micro are made: for which runtime, and what its kernels ask for.
 class TflmPlanning {
  public:
   /// Restricts planning to what the runtime can follow, and reads what kernels ask for. Throws UsageError for
@@ -51,7 +51,7 @@ class TflmPlanning {
   /// The models to plan, with the scratch that their kernels ask for.
   [[nodiscard]] std::vector<Input> inputs() const;
 
-  /// The files that --tflite requests. Throws UsageError for plans that the runtime cannot follow, and Error
+  /// The files with their plans. Throws UsageError for plans that the runtime cannot follow, and Error
   /// for files that cannot be rewritten.
   [[nodiscard]] TflmOutput output(const std::vector<Input>& inputs, const PlanOptions& options,
                                   const PlanResult& result) const;

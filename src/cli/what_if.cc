@@ -30,9 +30,10 @@ class Trials {
   Trials(const PlanCommand& command, const PlanOptions& options, const Plan& plan)
       : command_(command), options_(options), plan_(plan), typed_(command.typed) {
     if (!command.plan.capacity.empty()) options_.memories[0].capacity.reset();
-    for (const std::string& text : {std::string(" --what-if"), " --capacity " + command.plan.capacity,
-                                    " --report " + command.report_file})
-      typed_ = replaced(text, "", typed_);
+    std::vector<std::string> left_out{" --what-if", " --capacity " + command.plan.capacity};
+    for (const WantedFile& it : command.files())
+      if (it.holds == Holds::page) left_out.push_back(fmt::format(" {} {}", it.flag, it.file));
+    for (const std::string& text : left_out) typed_ = replaced(text, "", typed_);
   }
 
   WhatIf all() && {
@@ -99,7 +100,7 @@ class Trials {
       try_option("Another order of operators", replaced("--order keep", "--order search"),
                  [](PlanOptions& it) { it.order = Order::search; });
     }
-    if (options_.io == Io::arena) {
+    if (options_.io == Io::arena && options_.target == Target::any) {
       try_option("Inputs and outputs in memory of the caller", typed_ + " --io external",
                  [](PlanOptions& it) { it.io = Io::external; });
     }

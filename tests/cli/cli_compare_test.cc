@@ -86,6 +86,20 @@ TEST(CliCompare, WritesNoFilesAndKnowsNoStrategyOption) {
   directory.write("f.csv", list);
   for (const char* const flag : {"-o", "--csv", "--svg", "--strategy"})
     EXPECT_EQ(run_stowage(directory.path(), {"compare", "f.csv", flag, "auto"}).status, 2) << flag;
+  for (const char* const one : {"auto", "rectangle"})
+    EXPECT_EQ(run_stowage(directory.path(), {"compare", "f.csv", "--strategy", one}).status, 2) << one;
+}
+
+TEST(CliCompare, TunesAStrategy) {
+  const TemporaryDirectory directory;
+  directory.write("f.csv", list);
+  const auto rows_with = [&](const std::string& tuning) {
+    const ProcessResult result = run_stowage(
+        directory.path(), {"compare", "f.csv", "--json", "--strategy", tuning, "--effort", "100"});
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return json::parse(result.output).at("strategies").size();
+  };
+  EXPECT_EQ(rows_with("rectangle:rounds=0"), rows_with("free-list:reuse-threshold=1KiB"));
 }
 
 TEST(CliTwoMemories, AreReportedEach) {
@@ -116,11 +130,10 @@ TEST(CliTwoMemories, SayWhichIsTooSmall) {
 TEST(CliSvg, IsWrittenBesideTheOthers) {
   const TemporaryDirectory directory;
   directory.write("f.csv", list);
-  ASSERT_EQ(run_stowage(directory.path(), {"plan", "f.csv", "--svg", "f.svg", "-o", "p.json"}).status, 0);
+  ASSERT_EQ(run_stowage(directory.path(), {"plan", "f.csv", "-o", "f.svg", "-o", "p.json"}).status, 0);
   EXPECT_TRUE(directory.read("f.svg").starts_with("<svg "));
-  for (const char* const same : {"f.csv", "p.json"})
-    EXPECT_EQ(run_stowage(directory.path(), {"plan", "f.csv", "--svg", same, "-o", "p.json"}).status, 2)
-        << same;
+  for (const char* const same : {"f.csv", "./p.json"})
+    EXPECT_EQ(run_stowage(directory.path(), {"plan", "f.csv", "-o", same, "-o", "p.json"}).status, 2) << same;
 }
 
 }  // namespace

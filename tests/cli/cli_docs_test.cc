@@ -1,4 +1,5 @@
-// docs/cli.md has every option of every command, and no other: it is compared with what --help prints.
+// docs/cli.md has every option of every command, and no other: it is compared with what --help prints, or
+// --help-all where there is one.
 
 #include <gtest/gtest.h>
 
@@ -33,8 +34,10 @@ Names matches_of(const std::string& text, const std::regex& pattern) {
 
 std::string help_of(const std::string& command) {
   const TemporaryDirectory directory;
-  const ProcessResult result = command == program ? run_stowage(directory.path(), {"--help"})
-                                                  : run_stowage(directory.path(), {command, "--help"});
+  ProcessResult result = command == program ? run_stowage(directory.path(), {"--help"})
+                                            : run_stowage(directory.path(), {command, "--help"});
+  if (result.output.find("--help-all") != std::string::npos)
+    result = run_stowage(directory.path(), {command, "--help-all"});
   EXPECT_EQ(result.status, 0) << command;
   return result.output;
 }

@@ -155,18 +155,18 @@ TEST(CliNotes, NamesDoNotCommandTheTerminal) {
                   R"({"format":"stowage-graph","version":1,"tensors":[{"name":")" + json + R"("}]})");
   const std::string memory = "\x1b[31mowned";
   const std::vector<Arguments> commands{
-      {"plan", "net.json", "-o", "net.plan"},
+      {"plan", "net.json", "-o", "plan.json"},
       {"plan", "net.json", "--json"},
       {"plan", "net.json", "--memory", memory + "=64", "--memory", "slow"},
       {"plan", "net.json", "--memory", name},
       {"plan", name + "=net.json", "--budget", "64"},
-      {"plan", "list.csv", "-o", "list.plan"},
+      {"plan", "list.csv", "-o", "list.json"},
       {"plan", "list.csv", "--capacity", "1"},
       {"plan", "bad.json"},
       {"compare", "list.csv", "--time-limit", "0.1"},
       {"sweep", name + "=net.json", "--memory", memory + "=64..128", "--time-limit", "0.1"},
-      {"verify", "net.plan", "--model", "list.csv"},
-      {"verify", "list.plan", "--model", "net.json"},
+      {"verify", "plan.json", "--model", "list.csv"},
+      {"verify", "list.json", "--model", "net.json"},
       {"run", "net.json"},
       {"generate", "net.json", "-o", "package"},
       {"inspect", "net.json"},

@@ -36,10 +36,10 @@ constexpr std::string_view list = "id,lower,upper,size\na,0,2,64\nb,1,3,32\n";  
 TEST(CliReport, WritesThePageBesideThePlan) {
   const TemporaryDirectory directory;
   directory.write("it's.csv", list);
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "it's.csv", "--report", "plan.html"}).status, done);
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "it's.csv", "-o", "plan.html"}).status, done);
   const std::string page = directory.read("plan.html");
   EXPECT_TRUE(page.starts_with("<!doctype html>"));
-  EXPECT_NE(page.find(R"("command":"stowage plan 'it'\\''s.csv' --report plan.html")"), std::string::npos);
+  EXPECT_NE(page.find(R"("command":"stowage plan 'it'\\''s.csv' -o plan.html")"), std::string::npos);
 }
 
 TEST(CliReport, ComparesTwoPlans) {
@@ -82,7 +82,7 @@ TEST(CliReport, ABudgetPrintsOneLineAndDecidesTheStatus) {
   EXPECT_EQ(within.status, done);
   EXPECT_EQ(within.output, "within budget: list needs 96 bytes of 96, 0 bytes left\n");
   const ProcessResult over =
-      run_stowage(directory.path(), {"plan", "list.csv", "--budget", "90", "--report", "over.html"});
+      run_stowage(directory.path(), {"plan", "list.csv", "--budget", "90", "-o", "over.html"});
   EXPECT_EQ(over.status, not_met);
   EXPECT_EQ(over.output, "over budget: list needs 96 bytes of 90, 6 bytes too many\n");
   EXPECT_TRUE(std::filesystem::exists(directory / "over.html"));
@@ -194,7 +194,7 @@ TEST(CliReport, OtherPlansHaveTheFiguresThatAreShown) {
     std::vector<std::string> arguments{"plan", model, "--time-limit", "20"};
     std::ranges::copy(words_of(options), std::back_inserter(arguments));
     std::vector<std::string> reporting = arguments;
-    reporting.insert(reporting.end(), {"--report", "r.html", "--what-if"});
+    reporting.insert(reporting.end(), {"-o", "r.html", "--what-if"});
     ASSERT_EQ(run_stowage(directory.path(), reporting).status, done);
     const nlohmann::json plan = plan_in(directory.read("r.html"));
     EXPECT_EQ(apply_remedies(directory, plan), remedies);
@@ -206,9 +206,9 @@ TEST(CliReport, OtherPlansHaveTheFiguresThatAreShown) {
 TEST(CliReport, OtherPlansSayWhatTheyAreWithout) {
   const TemporaryDirectory directory;
   const std::string model = STOWAGE_EXAMPLES "/classifier.onnx";
-  ASSERT_EQ(run_stowage(directory.path(), {"plan", model, "--effort", "1", "--report", "r.html", "--what-if"})
-                .status,
-            done);
+  ASSERT_EQ(
+      run_stowage(directory.path(), {"plan", model, "--effort", "1", "-o", "r.html", "--what-if"}).status,
+      done);
   const nlohmann::json plan = plan_in(directory.read("r.html"));
   const auto rows = std::ranges::find_if(
       plan["remedies"], [](const auto& it) { return it["what"] == "Rows instead of whole tensors"; });
@@ -254,7 +254,7 @@ TEST(CliReport, WhatIfNeedsAReportAndAModel) {
   const TemporaryDirectory directory;
   directory.write("list.csv", list);
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--what-if"}).status, wrong_usage);
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--what-if", "--report", "r.html"}).status,
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--what-if", "-o", "r.html"}).status,
             wrong_usage);
   EXPECT_FALSE(std::filesystem::exists(directory / "r.html"));
 }

@@ -48,7 +48,7 @@ TEST(CliSweep, PrintsATableADocumentAndAPlot) {
   const TemporaryDirectory directory;
   directory.write("net.json", graph_text());
   const ProcessResult table = run_stowage(
-      directory.path(), {"sweep", "net.json", "--memory", "SRAM=256..1KiB", "--moves", "--svg", "sweep.svg"});
+      directory.path(), {"sweep", "net.json", "--memory", "SRAM=256..1KiB", "--moves", "-o", "sweep.svg"});
   EXPECT_EQ(table.status, 0) << table.errors;
   for (const char* const word : {"unavoidable", "free-list", "auto, moves", " 384 ", "1024 "})
     EXPECT_NE(table.output.find(word), std::string::npos) << word << " in\n" << table.output;
@@ -96,7 +96,7 @@ TEST(CliSweep, SaysWhatIsWrong) {
   expect_wrong({"net.json", "--memory", "A=0..8"}, "at least 1");
   expect_wrong({"net.json", "--memory", "DRAM=1KiB", "--memory", "A=1..8"}, "expected a slower one");
   expect_wrong({"list.csv", "--memory", "A=1..8"}, "is a buffer list");
-  expect_wrong({"net.json", "--memory", "A=1..8", "--svg", "net.json"}, "would overwrite the input");
+  expect_wrong({"net.json", "--memory", "A=1..8", "-o", "net.json"}, "would overwrite the input");
 }
 
 TEST(CliMoves, MakePlansThatVerify) {

@@ -122,7 +122,7 @@ void expect_refused(const Row& row) {
   const TemporaryDirectory directory;
   directory.write(row.file, row.content);
   const ProcessResult result = run_stowage(
-      directory.path(), joined({"plan", row.file, "-o", "out.json", "--csv", "out.csv"}, row.more_arguments));
+      directory.path(), joined({"plan", row.file, "-o", "out.json", "-o", "out.csv"}, row.more_arguments));
   EXPECT_EQ(result.status, row.status) << "signal " << result.signal << " " << result.errors;
   expect_says(result.errors, row.says);
   if (row.status == rejected) expect_says(result.errors, {row.file});
@@ -653,7 +653,7 @@ TEST_F(CliOutputs, InAReadOnlyFolder) {
   std::filesystem::permissions(directory_ / "folder",
                                std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   expect_nothing_written({"-o", "folder/out.json"}, "folder/out.json");
-  expect_nothing_written({"-o", "old.json", "--csv", "folder/out.csv"}, "folder/out.csv");
+  expect_nothing_written({"-o", "old.json", "-o", "folder/out.csv"}, "folder/out.csv");
   std::filesystem::permissions(directory_ / "folder", std::filesystem::perms::owner_all);
 }
 
@@ -670,7 +670,7 @@ TEST_F(CliOutputs, AreNotWrittenForWrongUsage) {
 
 TEST_F(CliOutputs, ReplaceOldFiles) {
   const ProcessResult result =
-      run_stowage(directory_.path(), {"plan", "f.csv", "-o", "old.json", "--csv", "out.csv"});
+      run_stowage(directory_.path(), {"plan", "f.csv", "-o", "old.json", "-o", "out.csv"});
   EXPECT_EQ(result.status, done) << result.errors;
   EXPECT_EQ(json::parse(directory_.read("old.json")).at("format"), "stowage-plan");
   EXPECT_TRUE(directory_.read("out.csv").starts_with("id,lower,upper,size"));
@@ -736,7 +736,7 @@ TEST(Cli, PlansWhatIsNearlyNothing) {
   directory.write("zero.json", graph_json(R"({"name":"x","bytes":0},{"name":"y","bytes":0})", relu));
   for (const char* const file : {"header.csv", "ops.csv", "nothing.json", "zero.json"}) {
     SCOPED_TRACE(file);
-    const json plan = expect_planned(directory, file, {"--csv", "plan.csv"});
+    const json plan = expect_planned(directory, file, {"-o", "plan.csv"});
     EXPECT_EQ(plan.at("summary").at("peak"), 0);
     EXPECT_EQ(plan.at("summary").at("lower_bound"), 0);
     EXPECT_EQ(plan.at("claims").at(0).at("proven_optimal"), true);
@@ -929,7 +929,7 @@ TEST(Cli, SameInputSamePlan) {
 TEST(Cli, NamesNeedNoPlainText) {
   const TemporaryDirectory directory;
   directory.write("f.csv", list_with("\"a,\"\"b\"\"\",0,1,8\n\u00e4\u6f22,0,1,8\n'x',0,1,8"));
-  const json plan = expect_planned(directory, "f.csv", {"--csv", "out.csv"});
+  const json plan = expect_planned(directory, "f.csv", {"-o", "out.csv"});
   EXPECT_EQ(plan.at("buffers").at(1).at("id"), "\u00e4\u6f22");
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "out.csv"}).status, done);
   directory.write("f.csv", list_with("\xff,0,2,64\n"));

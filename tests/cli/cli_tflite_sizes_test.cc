@@ -67,7 +67,7 @@ TEST(CliTfliteSizes, ThatMayBeAnythingAreAskedFor) {
 TEST(CliTfliteSizes, AreThoseInTheFileForTfliteMicro) {
   const testing::TemporaryDirectory directory;
   directory.write("net.tflite", exponent_model({-1, -1}));
-  const auto planned = run_stowage(directory.path(), {"plan", "net.tflite", "--tflite", "planned.tflite"});
+  const auto planned = run_stowage(directory.path(), {"tflm", "net.tflite", "-o", "planned.tflite"});
   EXPECT_EQ(planned.status, 0) << planned.errors;
   EXPECT_EQ(planned.errors, "");
   EXPECT_TRUE(has(planned.output, "tflm head    512 bytes")) << planned.output;

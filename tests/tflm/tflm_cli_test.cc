@@ -1,4 +1,4 @@
-// --tflite, --header and inspect as a user meets them.
+// `stowage tflm`, headers and inspect as a user meets them.
 
 #include <gtest/gtest.h>
 
@@ -51,8 +51,7 @@ std::string accelerated() {
 TEST(TflmCli, WritesOneFileForOneModel) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", model());
-  const ProcessResult result =
-      run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "planned.tflite"});
+  const ProcessResult result = run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "planned.tflite"});
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_NE(result.output.find("written      planned.tflite\ntflm head    128 bytes"), std::string::npos)
       << result.output;
@@ -68,15 +67,15 @@ TEST(TflmCli, WritesAFileForEachOfSeveralModels) {
   directory.write("a.tflite", model());
   directory.write("b.tflite", model());
   const ProcessResult result = run_stowage(
-      directory.path(), {"plan", "a.tflite", "other=b.tflite", "--tflite", "out", "--feed", "a.out=other.d"});
+      directory.path(), {"tflm", "a.tflite", "other=b.tflite", "-o", "out", "--feed", "a.out=other.d"});
   EXPECT_EQ(result.status, 2);  // d is no input
   const ProcessResult good =
-      run_stowage(directory.path(), {"plan", "a.tflite", "other=b.tflite", "--tflite", "out"});
+      run_stowage(directory.path(), {"tflm", "a.tflite", "other=b.tflite", "-o", "out"});
   EXPECT_EQ(good.status, 0) << good.errors;
   for (const char* const file : {"out/a.tflite", "out/other.tflite"})
     EXPECT_TRUE(read_offline_offsets(directory.read(file)).has_value()) << file;
   const ProcessResult at_once = run_stowage(
-      directory.path(), {"plan", "a.tflite", "other=b.tflite", "--tflite", "out", "--run", "a | other"});
+      directory.path(), {"tflm", "a.tflite", "other=b.tflite", "-o", "out", "--run", "a | other"});
   EXPECT_EQ(at_once.status, 2);
   EXPECT_NE(at_once.errors.find("one after the other"), std::string::npos) << at_once.errors;
 }
@@ -90,8 +89,7 @@ TEST(TflmCli, AgreesOnWhatIsPassedBetweenModels) {
                                             .inputs = {0},
                                             .outputs = {1}}}}));
   directory.write("b.tflite", model());
-  const std::vector<std::string> arguments{"plan", "a.tflite", "b.tflite", "--tflite",
-                                           "out",  "--feed",   "a.y=b.in"};
+  const std::vector<std::string> arguments{"tflm", "a.tflite", "b.tflite", "-o", "out", "--feed", "a.y=b.in"};
   const ProcessResult good = run_stowage(directory.path(), arguments);
   EXPECT_EQ(good.status, 0) << good.errors;
   const OfflineOffsets a = read_offline_offsets(directory.read("out/a.tflite")).value();
@@ -108,7 +106,7 @@ TEST(TflmCli, AgreesOnWhatIsPassedBetweenModels) {
   EXPECT_EQ(unsafe.status, 2);
   EXPECT_NE(unsafe.errors.find("--feed"), std::string::npos) << unsafe.errors;
   // Not fed, a's output is there until b has run, unless it is taken before.
-  std::vector<std::string> apart{"plan", "a.tflite", "b.tflite", "--tflite", "out"};
+  std::vector<std::string> apart{"tflm", "a.tflite", "b.tflite", "-o", "out"};
   const ProcessResult kept = run_stowage(directory.path(), apart);
   EXPECT_EQ(kept.status, 2);
   EXPECT_NE(kept.errors.find("--release"), std::string::npos) << kept.errors;
@@ -123,9 +121,14 @@ TEST(TflmCli, RefusesWhatTheRuntimeCannotFollow) {
   directory.write("u.tflite", accelerated());
   directory.write("list.csv", "id,lower,upper,size\na,0,2,64\n");
   const auto status = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "plan");
-    arguments.insert(arguments.end(), {"--tflite", "out.tflite"});
-    return run_stowage(directory.path(), arguments).status;
+    std::vector<std::string> earlier = arguments;
+    earlier.insert(earlier.begin(), "plan");
+    earlier.insert(earlier.end(), {"--tflite", "earlier.tflite"});
+    arguments.insert(arguments.begin(), "tflm");
+    arguments.insert(arguments.end(), {"-o", "out.tflite"});
+    const auto found = run_stowage(directory.path(), arguments).status;
+    EXPECT_EQ(run_stowage(directory.path(), earlier).status, found);
+    return found;
   };
   EXPECT_EQ(status({"m.tflite", "--io", "external"}), 2);
   EXPECT_EQ(status({"m.tflite", "--memory", "a=100", "--memory", "b"}), 2);
@@ -134,9 +137,9 @@ TEST(TflmCli, RefusesWhatTheRuntimeCannotFollow) {
   EXPECT_EQ(status({"m.tflite", "--shape", "in=128"}), 2);
   EXPECT_EQ(status({"u.tflite"}), 2);
   EXPECT_EQ(status({"list.csv"}), 2);
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "m.tflite"}).status, 2);
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "."}).status, 2);
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--prefix", "x"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "m.tflite"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "."}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "--prefix", "x"}).status, 2);
   EXPECT_EQ(directory.names(), (std::vector<std::string>{"list.csv", "m.tflite", "u.tflite"}));
   EXPECT_EQ(status({"m.tflite", "--align", "64"}), 0);
 }
@@ -144,14 +147,12 @@ TEST(TflmCli, RefusesWhatTheRuntimeCannotFollow) {
 TEST(TflmCli, WritesHeaders) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", model());
-  EXPECT_EQ(
-      run_stowage(directory.path(), {"plan", "m.tflite", "--header", "plan.h", "--prefix", "my"}).status, 0);
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "-o", "plan.h", "--prefix", "my"}).status, 0);
   const std::string header = directory.read("plan.h");
   EXPECT_NE(header.find("#define MY_ARENA_SIZE 128u"), std::string::npos);
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--header", "p.h", "--prefix", "1"}).status,
-            2);
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "-o", "p.h", "--prefix", "1"}).status, 2);
   directory.write("list.csv", "id,lower,upper,size\na,0,2,64\n");
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--header", "p.h"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "-o", "p.h"}).status, 2);
   EXPECT_EQ(directory.names(), (std::vector<std::string>{"list.csv", "m.tflite", "plan.h"}));
 }
 
@@ -161,7 +162,7 @@ TEST(TflmCli, InspectsFiles) {
   const ProcessResult none = run_stowage(directory.path(), {"inspect", "m.tflite"});
   EXPECT_EQ(none.status, 0) << none.errors;
   EXPECT_TRUE(none.output.starts_with("plan         none\n")) << none.output;
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite"}).status, 0);
+  EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "p.tflite"}).status, 0);
   const ProcessResult ours = run_stowage(directory.path(), {"inspect", "p.tflite", "--json"});
   EXPECT_EQ(ours.status, 0);
   const auto json = nlohmann::json::parse(ours.output);
@@ -204,11 +205,11 @@ std::string row_of(const std::string& output, const std::string& name) {
 TEST(TflmCli, OrdersOperatorsAnewByDefault) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", branches("ADD"));
-  const ProcessResult found = run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite"});
+  const ProcessResult found = run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "p.tflite"});
   EXPECT_EQ(found.status, 0) << found.errors;
   EXPECT_EQ(row_of(found.output, "tflm head"), "tflm head    720 bytes, 1344 without") << found.output;
   const ProcessResult kept =
-      run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite", "--order", "keep"});
+      run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "p.tflite", "--order", "keep"});
   EXPECT_EQ(row_of(kept.output, "tflm head"), "tflm head    1344 bytes") << kept.output;
 }
 
@@ -217,7 +218,7 @@ TEST(TflmCli, SaysWhyAnOrderCannotBeSearched) {
   directory.write("m.tflite", branches("mine"));
   directory.write("none.csv", "operator,bytes\n");
   directory.write("mine.csv", "operator,bytes\n4,0\n");
-  std::vector<std::string> arguments{"plan", "m.tflite", "--tflite", "p.tflite"};
+  std::vector<std::string> arguments{"tflm", "m.tflite", "-o", "p.tflite"};
   EXPECT_EQ(run_stowage(directory.path(), arguments).status, 0);
   arguments.insert(arguments.end(), {"--order", "search"});
   const ProcessResult refused = run_stowage(directory.path(), arguments);
@@ -236,7 +237,7 @@ TEST(TflmCli, SaysWhyAnOrderCannotBeSearched) {
 TEST(TflmCli, CountsTheWholeArenaInTheCapacity) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", model());
-  std::vector<std::string> arguments{"plan", "m.tflite", "--tflite", "p.tflite"};
+  std::vector<std::string> arguments{"tflm", "m.tflite", "-o", "p.tflite"};
   const ProcessResult free = run_stowage(directory.path(), arguments);
   const std::string row = row_of(free.output, "tensor_arena");
   ASSERT_FALSE(row.empty()) << free.output;
@@ -285,10 +286,41 @@ TEST(TflmCli, InspectsDamagedPlansAndFolders) {
   EXPECT_EQ(document["rejected"].size(), 1U);
 }
 
+TEST(TflmCli, OfTheEarlierVersionStillWorks) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", model());
+  const ProcessResult ours = run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "a.tflite", "-o", "a.c",
+                                                            "--strip", "--kernels", "cmsis-nn"});
+  ASSERT_EQ(ours.status, 0) << ours.errors;
+  EXPECT_EQ(ours.errors, "");
+  const ProcessResult old =
+      run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "b.tflite", "--buffer-plan", "b.c",
+                                     "--strip", "--kernels", "cmsis-nn"});
+  ASSERT_EQ(old.status, 0) << old.errors;
+  EXPECT_EQ(directory.read("a.tflite"), directory.read("b.tflite"));
+  EXPECT_EQ(directory.read("a.c"), directory.read("b.c"));
+  EXPECT_NE(old.errors.find("--tflite is now stowage tflm -o FILE.tflite"), std::string::npos) << old.errors;
+}
+
+TEST(TflmCli, SaysTheArenaWithoutWritingAnything) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", model());
+  const ProcessResult result = run_stowage(directory.path(), {"tflm", "m.tflite"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_NE(row_of(result.output, "tensor_arena"), "");
+  EXPECT_EQ(result.output.find("written"), std::string::npos) << result.output;
+  EXPECT_EQ(directory.names(), (std::vector<std::string>{"m.tflite"}));
+  EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "two.c"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "m.txt"}).status, 2);
+  ASSERT_EQ(
+      run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "1.tflite", "-o", "out/2.tflite"}).status, 0);
+  EXPECT_EQ(directory.read("1.tflite"), directory.read("out/2.tflite"));
+}
+
 TEST(TflmCli, WritesTheArenaIntoTheHeader) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", model());
-  std::vector<std::string> arguments{"plan", "m.tflite", "--tflite", "p.tflite", "--header", "plan.h"};
+  std::vector<std::string> arguments{"tflm", "m.tflite", "-o", "p.tflite", "-o", "plan.h"};
   const ProcessResult result = run_stowage(directory.path(), arguments);
   ASSERT_EQ(result.status, 0) << result.errors;
   const std::string row = row_of(result.output, "tensor_arena");
@@ -310,9 +342,9 @@ TEST(TflmCli, WritesTheArenaIntoTheHeader) {
 TEST(TflmCli, WritesABufferPlan) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", branches("ADD"));
-  ASSERT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "offsets.tflite"}).status, 0);
-  const ProcessResult result = run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite",
-                                                              "--buffer-plan", "plan.c", "--prefix", "my"});
+  ASSERT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "offsets.tflite"}).status, 0);
+  const ProcessResult result =
+      run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "p.tflite", "-o", "plan.c", "--prefix", "my"});
   ASSERT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(read_offline_offsets(directory.read("p.tflite")), std::nullopt);
   const OfflineOffsets offsets = read_offline_offsets(directory.read("offsets.tflite")).value();
@@ -324,14 +356,14 @@ TEST(TflmCli, WritesABufferPlan) {
   for (const auto& offset : offsets) list += "  " + std::to_string(offset.value()) + ",\n";
   list[list.size() - 2] = '\n';
   EXPECT_NE(text.find(list.substr(0, list.size() - 1) + "};", at), std::string::npos) << text;
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--buffer-plan", "plan.c"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "plan.c"}).status, 2);
 }
 
 TEST(TflmCli, StripsWhatTheRuntimeNeverReads) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", model());
   const ProcessResult result =
-      run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite", "--strip"});
+      run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "p.tflite", "--strip"});
   ASSERT_EQ(result.status, 0) << result.errors;
   const std::string stripped = directory.read("p.tflite");
   EXPECT_EQ(row_of(result.output, "file"), "file         " + std::to_string(stripped.size()) + " bytes, " +
@@ -344,7 +376,7 @@ TEST(TflmCli, StripsWhatTheRuntimeNeverReads) {
   }
   EXPECT_EQ(after, before);
   EXPECT_EQ(tflm_head(after, read_offline_offsets(stripped).value()), 128);
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--strip"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "--strip"}).status, 2);
 }
 
 TEST(TflmCli, ATensorThatNothingUsesIsLeftOutOrNamed) {
@@ -361,7 +393,7 @@ TEST(TflmCli, ATensorThatNothingUsesIsLeftOutOrNamed) {
                                                           {.type = "CONV_2D", .inputs = {4}, .outputs = {5}}},
                                             .inputs = {0},
                                             .outputs = {5}}}}));
-  const std::vector<std::string> arguments{"plan", "m.tflite", "--tflite", "p.tflite", "--header", "p.h"};
+  const std::vector<std::string> arguments{"tflm", "m.tflite", "-o", "p.tflite", "-o", "p.h"};
   const ProcessResult whole = run_stowage(directory.path(), arguments);
   ASSERT_EQ(whole.status, 0) << whole.errors;
   EXPECT_EQ(row_of(whole.output, "tflm head"), "tflm head    4000 bytes");
@@ -389,7 +421,7 @@ TEST(TflmCli, ATensorThatNothingUsesIsLeftOutOrNamed) {
 TEST(TflmCli, SaysWhatTheBoundOfTheHeadIs) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", model());
-  const ProcessResult chain = run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite"});
+  const ProcessResult chain = run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "p.tflite"});
   EXPECT_NE(chain.output.find("no offsets have less in this order\n"), std::string::npos) << chain.output;
   EXPECT_EQ(chain.output.find("the plan's bound is higher"), std::string::npos) << chain.output;
 }

@@ -1,0 +1,86 @@
+// plan_package: what `stowage generate` decides, for clients of the library.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_models.h"
+#include "stowage/error.h"
+#include "stowage/generate.h"
+#include "stowage/network.h"
+
+namespace stowage {
+namespace {
+
+using testing::node;
+
+/// Relus in a row over an image of the given type.
+Network chain_of_relus(const std::string& type = "Relu") {
+  testing::OnnxParts parts{.inputs = {testing::tensor_value("t0", {1, 2, 24, 4})},
+                           .outputs = {testing::value_of_any_shape("t4")}};
+  for (int i = 0; i < 4; ++i)
+    parts.nodes.push_back(node(type, {"t" + std::to_string(i)}, {"t" + std::to_string(i + 1)}));
+  return parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+}
+
+PlanOptions by_rows() {
+  PlanOptions options;
+  options.solve.effort = 100;
+  options.stream.emplace();
+  options.io = Io::rows;
+  return options;
+}
+
+TEST(GeneratePlanned, WeighsRingsAndSaysSoInTheReadme) {
+  const PlannedPackage made = plan_package({chain_of_relus()}, by_rows(), {.name = "net", .cases = 0});
+  EXPECT_EQ(made.no_rows, "");
+  EXPECT_TRUE(made.planned.faults.empty());
+  ASSERT_TRUE(is_streamed(made.planned.plan));
+  const auto readme_of = [](const Package& package) {
+    return std::ranges::find(package.files, "README.md", &GeneratedFile::path)->content;
+  };
+  EXPECT_NE(readme_of(made.package).find("would take an arena of "), std::string::npos);
+  PlanOptions rings = by_rows();
+  rings.stream->layout = StreamLayout::ring;
+  const PlannedPackage other = plan_package({chain_of_relus()}, rings, {.name = "net", .cases = 0});
+  EXPECT_EQ(readme_of(other.package).find("would take an arena of "), std::string::npos);
+  const auto cost_of = [](const Package& it) { return it.arena + it.state + it.control; };
+  EXPECT_LE(cost_of(made.package), cost_of(other.package));
+}
+
+TEST(GeneratePlanned, SaysWhyThereAreNoRows) {
+  PlanOptions options = by_rows();
+  options.solve.effort = 0;
+  const PlannedPackage made = plan_package({chain_of_relus()}, options, {.name = "net", .cases = 0});
+  EXPECT_NE(made.no_rows, "");
+  EXPECT_TRUE(made.package.files.empty());
+}
+
+TEST(GeneratePlanned, PlansAgainUntilNothingIsLeftToTakeAway) {
+  std::vector<std::string> hows;
+  const auto note = [&](std::string_view, std::string_view how) { hows.emplace_back(how); };
+  PlanOptions options = by_rows();
+  options.io = Io::arena;
+  EXPECT_THROW(
+      (void)plan_package({chain_of_relus("Erf")}, options, {.name = "Not a C name", .cases = 0}, note),
+      UsageError);
+  EXPECT_TRUE(hows.empty()) << "wrong usage stays wrong";
+}
+
+TEST(GeneratePlanned, CmsisNnTakesLinesOfImages) {
+  EXPECT_EQ(streaming_for(CKernels::portable).axes, StreamAxes::searched);
+  EXPECT_EQ(streaming_for(CKernels::cmsis_nn_dsp).axes, StreamAxes::natural);
+  EXPECT_EQ(streaming_for(CKernels::cmsis_nn_scalar).blocks, StreamBlocks::none);
+}
+
+TEST(GeneratePlanned, NamesOfModelsBecomeCNames) {
+  EXPECT_EQ(c_name_of("My-Net.v2"), "my_net_v2");
+  EXPECT_EQ(c_name_of("9lives"), "lives");
+  EXPECT_EQ(c_name_of("--"), "model");
+}
+
+}  // namespace
+}  // namespace stowage
