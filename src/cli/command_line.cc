@@ -97,7 +97,8 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--blocks", command.plan.blocks,
       "Whether --stream splits operators into blocks along a second axis (heads, channels): auto "
       "(where that gives the lowest peak found) or none. Default: auto");
-  add(app, "--granule", command.plan.granule, "ROWS that one step of --stream computes. Default: as few as there is time to plan with");
+  add(app, "--granule", command.plan.granule,
+      "ROWS that one step of --stream computes. Default: as few as there is time to plan with");
   add(app, "--time-limit", command.plan.time_limit,
       "SECONDS for planning; then the best plan so far is used. Default: 3");
   add(app, "--effort", command.plan.effort,

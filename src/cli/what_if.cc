@@ -133,8 +133,7 @@ class Trials {
       if (!made) continue;
       peaks[granule] = peak_of(*made);
       if (granule == 1)
-        add("Fewer rows in a step", *made,
-            replaced(fmt::format("--granule {}", own), "--granule 1"));
+        add("Fewer rows in a step", *made, replaced(fmt::format("--granule {}", own), "--granule 1"));
     }
     add_curve("Peak against rows of a step", peaks, own,
               [](std::int64_t rows) { return fmt::format("{} row{}", rows, rows == 1 ? "" : "s"); });
