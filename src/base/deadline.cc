@@ -45,8 +45,7 @@ Deadline Deadline::within(Seconds limit) const {
 
 Deadline Deadline::slice(Seconds time) const {
   Deadline slice = *this;
-  if (end_ && cut_) slice.cut_ = std::min(*end_, *cut_);
-  if (end_ && !cut_) slice.cut_ = end_;
+  if (end_) slice.cut_ = cut_ ? std::min(*end_, *cut_) : *end_;
   slice.end_ = now() + ticks(std::clamp(time, Seconds(0), year));
   return slice;
 }

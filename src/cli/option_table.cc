@@ -61,8 +61,8 @@ constexpr std::array<OptionRow, 31> option_rows{{
      "Whether --stream splits operators into blocks along a second axis (heads, channels): auto (where that "
      "gives the lowest peak found) or none. Default: auto",
      false},
-    {"granule", &PlanTexts::granule, stream_group, "ROWS that one step of --stream computes. Default: as few as there is time to plan with",
-     false},
+    {"granule", &PlanTexts::granule, stream_group,
+     "ROWS that one step of --stream computes. Default: as few as there is time to plan with", false},
     {"order", &PlanTexts::order, search_group,
      "Operator order: keep (the order of the file) or search (lowest peak found). Default: search"},
     {"effort", &PlanTexts::effort, search_group,

@@ -124,7 +124,8 @@ class Trials {
   void granules() {
     if (!options_.stream) return;
     constexpr std::array<std::int64_t, 5> tried{1, 2, 4, 8, 16};
-    const std::int64_t own = plan_.streaming ? plan_.streaming->granule : 1;
+    const std::int64_t own =
+        plan_.streaming ? plan_.streaming->granule : options_.stream->granule.value_or(1);
     Figures peaks{{own, peak_of(plan_)}};
     for (const std::int64_t granule : tried) {
       if (peaks.contains(granule)) continue;
@@ -135,7 +136,8 @@ class Trials {
       peaks[granule] = peak_of(*made);
       if (granule == 1)
         add("Fewer rows in a step", *made,
-            replaced(fmt::format("--granule {}", own), "--granule 1"));
+            replaced(fmt::format("--granule {}", own), "--granule 1",
+                     options_.stream->granule ? std::string() : typed_ + " --granule 1"));
     }
     add_curve("Peak against rows of a step", peaks, own,
               [](std::int64_t rows) { return fmt::format("{} row{}", rows, rows == 1 ? "" : "s"); });

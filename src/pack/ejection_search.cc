@@ -91,12 +91,13 @@ bool EjectionSearch::run(std::int64_t steps, const Stop& stop) {
     }
     ++step_;
     const std::uint32_t item = take();
-    if (!put(item)) {
+    const bool is_put = put(item);
+    work_ += work_of_step();
+    if (!is_put) {
       pool_.push_back(item);
       return false;
     }
     met += 1 + starts_.size();
-    work_ += work_of_step();
     if (step_ % compact_every == 0) compact();
   }
   return pool_.empty();

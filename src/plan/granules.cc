@@ -44,13 +44,16 @@ Granules::Granules(const Graph& graph, const PlanOptions& options) {
   const std::int64_t most = fixed > 0 ? fixed : std::max<std::int64_t>(1, largest_extent(graph) / 2);
   for (std::int64_t rows = std::max<std::int64_t>(1, fixed); rows <= most; rows *= 2) {
     const stream::RowModel model = model_of(rows);
-    if (model.has_too_many && fixed == 0) continue;
+    if (model.has_too_many && fixed == 0) {
+      leaves_out_finer_ = true;
+      continue;
+    }
     const Seconds quick(time_of_iteration * static_cast<double>(stream::iterations_of(model)) +
                         time_of_read * static_cast<double>(model.row_reads));
     choices_.push_back({rows, quick});
     if (rows > most / 2) break;
   }
-  if (choices_.empty()) choices_.push_back({1, Seconds(0)});
+  if (choices_.empty()) choices_.push_back({});  // all have too many, so some operators run as wholes
   quick_ = choices_.size();
 }
 
@@ -73,7 +76,7 @@ std::optional<std::int64_t> Granules::finer_than(std::int64_t rows) const {
 
 std::int64_t Granules::finest_within(Seconds time) const {
   const auto found = std::ranges::find_if(choices_, [&](const Choice& it) { return it.quick <= time; });
-  return found == choices_.end() ? coarsest() : found->rows;
+  return found == choices_.end() ? choices_.back().rows : found->rows;
 }
 
 }  // namespace stowage::plan

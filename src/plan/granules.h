@@ -22,7 +22,8 @@ class Granules {
   Granules(const Graph& graph, const PlanOptions& options);
 
   [[nodiscard]] std::int64_t finest() const { return choices_.front().rows; }
-  [[nodiscard]] std::int64_t coarsest() const { return choices_.back().rows; }
+  /// Whether finer ones would read more rows than can be unrolled, so that operators run as wholes.
+  [[nodiscard]] bool leaves_out_finer() const { return leaves_out_finer_; }
   /// The finest for a quick plan that takes about that time, if it is finer than all before.
   [[nodiscard]] std::optional<std::int64_t> next_within(Seconds time);
   /// The next finer one; none after the finest.
@@ -38,6 +39,7 @@ class Granules {
 
   std::vector<Choice> choices_{};  ///< Rows ascending.
   std::size_t quick_;              ///< Those before it had no quick plan.
+  bool leaves_out_finer_ = false;
 };
 
 }  // namespace stowage::plan

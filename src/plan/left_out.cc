@@ -93,6 +93,10 @@ LeftOut untried(const PlanOptions& options, Wish wish) {
   return {wish, limit_of(options) + " ended before all were tried", more_time(options) + ", " + instead};
 }
 
+LeftOut too_many_reads() {
+  return {Wish::granule, "they read too many rows to order, so operators would run as wholes", "--granule 1"};
+}
+
 LeftOut too_many_blocks(std::int64_t iterations) {
   return {Wish::blocks, fmt::format("they make {} steps and more, too many to place", iterations),
           "a larger --granule"};

@@ -23,6 +23,8 @@ void leave_rows_out(const PlanOptions& options, std::string why, std::string hel
 
 /// Axes, blocks or steps of fewer rows (`wish`) that a search which ended too early has not tried.
 [[nodiscard]] LeftOut untried(const PlanOptions& options, Wish wish);
+/// Steps of fewer rows, which read more rows than can be unrolled.
+[[nodiscard]] LeftOut too_many_reads();
 /// Choices of blocks with more iterations than can be ordered and placed.
 [[nodiscard]] LeftOut too_many_blocks(std::int64_t iterations);
 

@@ -134,8 +134,10 @@ class RowSearch {
         if (fits()) is_cut_ = false;
       }
     } catch (const stream::TooLarge& error) {
-      leave_rows_out(options_, error.what(), "a larger --granule", *whole_);
-      return std::move(*whole_);
+      if (!best_) {
+        leave_rows_out(options_, error.what(), "a larger --granule", *whole_);
+        return std::move(*whole_);
+      }
     }
     return best_ ? plan_of_rows() : plan_of_whole();
   }
@@ -196,7 +198,7 @@ class RowSearch {
     BlockChoice blocks = blocks_that_help(graph_, options, slice);
     const Deadline unsplit = blocks.network ? slice.part(share_of_unsplit) : slice;
     StreamSearch found = lowest_stream(inputs_[0], graph_, options, unsplit, *whole_,
-                                       order_of(*whole_, graph_), limit(), from_);
+                                       order_of(*whole_, graph_), limit(), goes_on(*granule));
     Tried tried{.granule = *granule, .bound = found.bound, .has_best = found.best.has_value()};
     bool is_cut = blocks.is_cut || found.is_cut;
     bool are_axes_cut = found.are_axes_cut;
@@ -230,6 +232,12 @@ class RowSearch {
     return found;
   }
 
+  /// What the best plan is made from, if it has that granule.
+  [[nodiscard]] std::optional<Attempt> goes_on(std::int64_t granule) const {
+    return best_ && best_->streaming.granule == granule ? from_ : std::nullopt;
+  }
+
+  /// False if nothing was found.
   bool keep(std::optional<PlacedStream> found) {
     if (!found) return false;
     best_ = std::move(found);
@@ -237,33 +245,45 @@ class RowSearch {
     return true;
   }
 
+  /// Keeps the search with the finest granule, of equal ones that which left out least.
   void note(Tried tried) {
     if (tried.has_best) bound_of_best_ = tried.bound;
     if (tried_ && tried.bound == 0 && !tried.has_best) return;  // it did not come far
-    if (!tried_ || tried.left_out.size() <= tried_->left_out.size()) tried_ = std::move(tried);
+    const auto rank = [](const Tried& it) { return std::pair(it.granule, it.left_out.size()); };
+    if (!tried_ || rank(tried) <= rank(*tried_)) tried_ = std::move(tried);
   }
 
-  /// Proven for the search that left out least and for that which found the plan; none if time was too short.
+  /// The search whose choices cover the plan; null if steps of the plan have fewer rows.
+  [[nodiscard]] const Tried* covering() const {
+    return tried_ && (!best_ || tried_->granule <= best_->streaming.granule) ? &*tried_ : nullptr;
+  }
+
+  /// Proven for the search that covers the plan and for that which found it; none if time was too short.
   [[nodiscard]] std::optional<Bytes> bound() const {
-    if (!tried_ || tried_->bound == 0) return std::nullopt;
-    if (!best_) return tried_->bound;
-    if (best_->streaming.granule < tried_->granule) return std::nullopt;
-    if (is_quick_) return tried_->bound;
-    return bound_of_best_ > 0 ? std::optional(std::min(bound_of_best_, tried_->bound)) : std::nullopt;
+    const Tried* const covers = covering();
+    if (covers == nullptr || covers->bound == 0) return std::nullopt;
+    if (!best_ || is_quick_) return covers->bound;
+    return bound_of_best_ > 0 ? std::optional(std::min(bound_of_best_, covers->bound)) : std::nullopt;
   }
 
   [[nodiscard]] std::vector<LeftOut> left_out() const {
     if (fits()) return {};
+    const Tried* const covers = covering();
     std::vector<LeftOut> left_out;
-    if (tried_) {
-      left_out = tried_->left_out;
+    if (covers != nullptr) {
+      left_out = covers->left_out;
     } else {
       if (options_.stream->axes == StreamAxes::searched) left_out.push_back(untried(options_, Wish::axes));
       if (options_.stream->blocks == StreamBlocks::searched)
         left_out.push_back(untried(options_, Wish::blocks));
     }
-    if (!tried_ || tried_->granule > granules_.finest()) {
-      if (granules_.finest() < granules_.coarsest()) left_out.push_back(untried(options_, Wish::granule));
+    const std::int64_t granule = covers != nullptr ? covers->granule
+                                 : best_           ? best_->streaming.granule
+                                                   : largest_value;
+    if (granules_.finer_than(granule)) {
+      left_out.push_back(untried(options_, Wish::granule));
+    } else if (granules_.leaves_out_finer()) {
+      left_out.push_back(too_many_reads());
     }
     return left_out;
   }
@@ -308,7 +328,7 @@ class RowSearch {
   std::optional<Attempt> from_{};  ///< What the best is made from, unless that is blocks.
   bool is_quick_ = false;          ///< The best is from `first_rows`.
   Bytes bound_of_best_ = 0;
-  std::optional<Tried> tried_{};           ///< What left out least.
+  std::optional<Tried> tried_{};
   std::int64_t searched_ = largest_value;  ///< The finest granule of a search that ended by itself.
   bool is_cut_ = true;
 };

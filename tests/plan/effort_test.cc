@@ -274,6 +274,13 @@ TEST(Effort, ALittleOfItIsEnoughForRows) {
     EXPECT_TRUE(result.faults.empty()) << result.faults[0].what;
     ASSERT_TRUE(is_streamed(result.plan));
     EXPECT_GT(result.plan.streaming->granule, 1);
+    std::int64_t most = 0;
+    for (const Step& step : result.plan.clocks[0].steps) {
+      const auto* const run = std::get_if<stowage::Run>(&step);
+      if (run != nullptr && run->rows && run->rows->end - run->rows->begin < 6000)
+        most = std::max(most, run->rows->end - run->rows->begin);
+    }
+    EXPECT_EQ(most, result.plan.streaming->granule);
     const bool says_so = left_out(result.plan, Wish::granule) != nullptr;
     EXPECT_TRUE(says_so) << "it may be lower with fewer rows in a step";
     EXPECT_TRUE(before == 0 || result.plan.summary.peak < before) << before;
