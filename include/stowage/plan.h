@@ -268,13 +268,14 @@ struct Claim {
 
 /// What options may ask for and a plan may not have.
 enum class Wish : std::uint8_t {
-  rows,          ///< Operators that run row by row.
-  io_rows,       ///< Inputs that arrive, and outputs that leave, row by row.
-  rings,         ///< Rows in rings, in an order that loops can run.
-  granule,       ///< Steps of as few rows as may lower the peak.
-  axes,          ///< Rows along all axes that may help.
-  blocks,        ///< Blocks along all axes that may help.
-  recomputation  ///< Rows that are computed again, of all operators.
+  rows,           ///< Operators that run row by row.
+  io_rows,        ///< Inputs that arrive, and outputs that leave, row by row.
+  rings,          ///< Rows in rings, in an order that loops can run.
+  granule,        ///< Steps of as few rows as may lower the peak.
+  axes,           ///< Rows along all axes that may help.
+  blocks,         ///< Blocks along all axes that may help.
+  recomputation,  ///< Rows that are computed again, of all operators.
+  some_rows       ///< Operators of one of several networks that run row by row.
 };
 
 [[nodiscard]] std::string_view name_of(Wish wish);

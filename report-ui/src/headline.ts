@@ -10,7 +10,7 @@ function proofOf(data: PlanData): { words: string; isProven: boolean } {
   if (data.proof === "operators") return { words: "proven optimal for whole operators", isProven: true };
   if (data.proof === "rows")
     return { words: "proven for every order of rows along the axes tried", isProven: true };
-  if (data.proof === "offsets") return { words: "proven optimal for this order", isProven: true };
+  if (data.proof === "offsets") return { words: "proven optimal for this order and sharing", isProven: true };
   if (data.proof === "memories")
     return {
       words: `proven optimal for ${data.steps.rows > 0 ? "this order and " : ""}these memories`,

@@ -292,7 +292,7 @@ std::string gap_of(const Plan& plan) {
       return fmt::format("{} %, proven optimal for {}these memories", *percent,
                          plan.tensors.empty() ? "" : "this order and ");
     default:
-      return *percent + " %, proven optimal for this order";
+      return *percent + " %, proven optimal for this order and sharing";
   }
 }
 

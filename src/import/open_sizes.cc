@@ -139,13 +139,15 @@ void read_again(const ImportOptions& exact, const ReadAt& read_at) {
 class Drawing {
  public:
   Drawing(const ImportOptions& options, bool is_drawn, const ReadAt& read_at)
-      : box_(options), is_drawn_(is_drawn), read_at_(read_at), drawn_{box_.largest()} {}
+      : box_(options), is_drawn_(is_drawn), read_at_(read_at), drawn_{box_.largest()} {
+    tried_.resize(box_.size());
+  }
 
   void run() {
     const std::vector<Sizes> all = box_.all();
     for (const Sizes& sizes : all) draw(sizes);
     if (all.empty()) draw_some();
-    if (accepted_ == 0) reject();
+    for (std::size_t r = 0; r < box_.size(); ++r) expect_accepted(r);
     for (std::size_t i = 0; !uncertain_.empty() && accepted_ + i < enough_readings; ++i)
       read_again(box_.exactly(uncertain_[i % uncertain_.size()]), read_at_);
   }
@@ -222,21 +224,43 @@ class Drawing {
         uncertain_.push_back(sizes);
       }
     } catch (const Error& error) {
-      if (reason_.empty()) {
-        reason_ = error.what();
-        rejected_ = sizes;
-      }
+      for_each_smaller(sizes, [&](Tried& tried) {
+        if (!tried.reason.empty()) return;
+        tried.reason = error.what();
+        tried.rejected = sizes;
+      });
       return false;
     }
+    for_each_smaller(sizes, [](Tried& tried) { tried.is_accepted = true; });
     ++accepted_;
     return true;
   }
 
-  [[noreturn]] void reject() const {
-    throw Error(
-        "", fmt::format("accepts only the largest of {} sizes drawn from the ranges that are given, at "
-                        "{} instead of {}: {}; give exact sizes, as N..N, or a range that it accepts",
-                        drawn_.size(), fmt::join(rejected_, ","), fmt::join(box_.largest(), ","), reason_));
+  /// What is known of the sizes of a range below its largest.
+  struct Tried {
+    bool is_accepted = false;
+    Sizes rejected{};  ///< First; sizes of all ranges.
+    std::string reason{};
+  };
+
+  /// Visits what is known of each range that is not at its largest.
+  template <typename Visit>
+  void for_each_smaller(const Sizes& sizes, Visit visit) {
+    const Sizes largest = box_.largest();
+    for (std::size_t r = 0; r < sizes.size(); ++r) {
+      if (sizes[r] < largest[r]) visit(tried_[r]);
+    }
+  }
+
+  /// A plan for a range of which only the largest size is possible would not be for that range.
+  void expect_accepted(std::size_t range) const {
+    const Tried& tried = tried_[range];
+    if (tried.is_accepted) return;
+    throw Error("",
+                fmt::format("accepts only the largest of {} sizes drawn from the ranges that are given, at "
+                            "{} instead of {}: {}; give exact sizes, as N..N, or a range that it accepts",
+                            drawn_.size(), fmt::join(tried.rejected, ","), fmt::join(box_.largest(), ","),
+                            tried.reason));
   }
 
   Box box_;
@@ -246,8 +270,7 @@ class Drawing {
   std::size_t repeated_ = 0;
   std::size_t accepted_ = 0;
   std::vector<Sizes> uncertain_{};  ///< Accepted ones at which something is drawn.
-  Sizes rejected_{};
-  std::string reason_{};
+  std::vector<Tried> tried_{};      ///< Of each range.
 };
 
 // From readings to one graph

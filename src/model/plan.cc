@@ -25,13 +25,14 @@ constexpr std::array<Name<ClaimScope>, 5> scopes{{{ClaimScope::offsets, "offsets
                                                   {ClaimScope::memories, "memories"},
                                                   {ClaimScope::rows, "rows"}}};
 
-constexpr std::array<Name<Wish>, 7> wishes{{{Wish::rows, "rows"},
+constexpr std::array<Name<Wish>, 8> wishes{{{Wish::rows, "rows"},
                                             {Wish::io_rows, "rows of inputs and outputs"},
                                             {Wish::rings, "rings"},
                                             {Wish::granule, "fewer rows in a step"},
                                             {Wish::axes, "other axes"},
                                             {Wish::blocks, "other blocks"},
-                                            {Wish::recomputation, "recomputation"}}};
+                                            {Wish::recomputation, "recomputation"},
+                                            {Wish::some_rows, "rows of a network"}}};
 
 bool is_of_rows(const Step& step) {
   const Run* const run = std::get_if<Run>(&step);

@@ -50,9 +50,9 @@ void hold(const Piece& wanted, std::vector<Piece>& pieces) {
 
 class Composer {
  public:
-  Composer(std::span<const Alone> networks, const share::Timeline& timeline, const Passing& passing,
+  Composer(std::vector<Alone> networks, const share::Timeline& timeline, const Passing& passing,
            Bytes alignment)
-      : networks_(networks), timeline_(timeline), passing_(passing), alignment_(alignment) {}
+      : networks_(std::move(networks)), timeline_(timeline), passing_(passing), alignment_(alignment) {}
 
   Composition compose() {
     for (std::size_t m = 0; m < networks_.size(); ++m) add_network(m);
@@ -82,11 +82,12 @@ class Composer {
   }
 
   void add_network(std::size_t m) {
-    const alias::Buffers& own = networks_[m].buffers;
+    Alone& own = networks_[m];
     const std::size_t first_buffer = result_.buffers.size();
+    result_.first_buffer.push_back(first_buffer);
     first_tensor_.push_back(result_.tensors.size());
     result_.buffers.reserve(first_buffer + own.buffers.size());
-    for (Buffer buffer : own.buffers) {
+    for (Buffer& buffer : own.buffers) {
       buffer.id = unique_id(m, buffer.id);
       const bool is_state = buffer.kind == TensorKind::state;
       buffer.clock = is_state ? 0 : timeline_.stage_of(m).clock;
@@ -94,17 +95,17 @@ class Composer {
         piece.life = is_state ? Lifetime{0, timeline_.end_of(0)} : moved(piece.life, m, buffer.clock);
       result_.buffers.push_back(std::move(buffer));
     }
-    std::vector<PlannedTensor> tensors = alias::planned_tensors(networks_[m].network.graph, own.held, m);
-    for (PlannedTensor& tensor : tensors) {
+    for (PlannedTensor& tensor : own.tensors) {
+      tensor.model = m;
       for (View& view : tensor.views) {
         view.buffer += first_buffer;
         view.life = life_of_view(view, m);
       }
     }
     if (m == 0) {
-      result_.tensors = std::move(tensors);
+      result_.tensors = std::move(own.tensors);
     } else {
-      std::ranges::move(tensors, std::back_inserter(result_.tensors));
+      std::ranges::move(own.tensors, std::back_inserter(result_.tensors));
     }
   }
 
@@ -114,7 +115,7 @@ class Composer {
     Lifetime life = moved(view.life, m, buffer.clock);
     if (buffer.kind != TensorKind::state) return life;
     if (view.life.lower == 0) life.lower = 0;
-    if (view.life.upper == networks_[m].uses.end) life.upper = timeline_.end_of(0);
+    if (view.life.upper == networks_[m].end) life.upper = timeline_.end_of(0);
     return life;
   }
 
@@ -122,6 +123,7 @@ class Composer {
   void keep(const KeptOutput& kept) {
     PlannedTensor& output = result_.tensors[index_of(kept.output)];
     if (output.tensor.bytes == 0) return;
+    if (networks_[kept.output.model].is_by_rows) return keep_rows(output);
     if (output.views.empty()) add_buffer_for(kept);
     View& view = output.views.front();
     Buffer& buffer = result_.buffers[view.buffer];
@@ -141,6 +143,21 @@ class Composer {
     const bool is_at_the_end = base::align_up(view.offset + output.tensor.bytes, alignment_) == buffer.size;
     const Bytes size = is_at_the_end ? buffer.size - view.offset : output.tensor.bytes;
     hold({view.offset, size, {end_alone, view.life.upper}}, buffer.pieces);
+  }
+
+  /// Keeps the rows of an output that are there when its network has run; others have left. It is passed to no other
+  /// network.
+  void keep_rows(PlannedTensor& output) {
+    const share::Stage& stage = timeline_.stage_of(output.model);
+    const Position end_alone = stage.begin + networks_[output.model].end;
+    const Position end = timeline_.end_of(stage.clock);
+    if (end == end_alone) return;
+    for (View& view : output.views) {
+      if (view.life.upper < end_alone) continue;
+      view.life.upper = end;
+      Buffer& buffer = result_.buffers[view.buffer];
+      hold({view.offset, buffer.size - view.offset, {end_alone, end}}, buffer.pieces);
+    }
   }
 
   /// Adds a buffer on the clock that covers the whole lifetime of the output.
@@ -167,7 +184,7 @@ class Composer {
     return traffic && *traffic <= largest_value ? *traffic : largest_value;
   }
 
-  std::span<const Alone> networks_;
+  std::vector<Alone> networks_;
   const share::Timeline& timeline_;
   const Passing& passing_;
   Bytes alignment_;
@@ -178,9 +195,9 @@ class Composer {
 
 }  // namespace
 
-Composition compose(std::span<const Alone> networks, const share::Timeline& timeline, const Passing& passing,
+Composition compose(std::vector<Alone> networks, const share::Timeline& timeline, const Passing& passing,
                     Bytes alignment) {
-  return Composer(networks, timeline, passing, alignment).compose();
+  return Composer(std::move(networks), timeline, passing, alignment).compose();
 }
 
 }  // namespace stowage::plan

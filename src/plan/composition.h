@@ -1,10 +1,8 @@
 #pragma once
 
-#include <span>
-#include <string>
+#include <cstddef>
 #include <vector>
 
-#include "alias/buffers.h"
 #include "lifetime/lives.h"
 #include "share/feeds.h"
 #include "share/timeline.h"
@@ -13,11 +11,14 @@
 
 namespace stowage::plan {
 
-/// A network alone: its buffers on a clock of its own.
+/// A network alone, on a clock of its own, by whole operators or by rows.
 struct Alone {
   const share::NamedGraph& network;
-  const lifetime::Uses& uses;
-  const alias::Buffers& buffers;
+  const lifetime::Uses& uses;  ///< Of whole operators; tells of tensors that pass from network to network.
+  Position end = 0;            ///< Steps of its clock.
+  bool is_by_rows = false;     ///< It passes no tensors to others.
+  std::vector<Buffer> buffers{};
+  std::vector<PlannedTensor> tensors{};  ///< Of all its tensors, in the order of the graph.
 };
 
 /// Tensors that networks feed to each other, release, or keep.
@@ -30,14 +31,15 @@ struct Passing {
 /// Networks on the common clocks of a timeline.
 struct Composition {
   std::vector<Buffer> buffers{};
-  std::vector<PlannedTensor> tensors{};  ///< Network by network.
+  std::vector<std::size_t> first_buffer{};  ///< Of each network.
+  std::vector<PlannedTensor> tensors{};     ///< Network by network.
   std::vector<Feed> feeds{};
   std::vector<std::size_t> released{};
 };
 
 /// Puts the buffers of networks on common clocks; see composition.cc. A network's own buffers hold neither
 /// fed inputs nor outputs kept on an outer clock. The buffers of such outputs get `alignment`.
-[[nodiscard]] Composition compose(std::span<const Alone> networks, const share::Timeline& timeline,
+[[nodiscard]] Composition compose(std::vector<Alone> networks, const share::Timeline& timeline,
                                   const Passing& passing, Bytes alignment);
 
 }  // namespace stowage::plan

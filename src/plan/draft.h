@@ -10,6 +10,9 @@
 
 namespace stowage::plan {
 
+/// Lower bounds on the peak that also hold for other choices of buffers.
+using ProvenBounds = std::vector<std::pair<ClaimScope, Bytes>>;
+
 /// A plan whose buffers have offsets, and the bounds proven for them. `finish` derives all else.
 struct Draft {
   /// Models, clocks, tensors, buffers and feeds. Places and slots are in `placement`.
@@ -17,8 +20,7 @@ struct Draft {
   Placement placement{};            ///< Numbers only memories for tensors that change.
   std::vector<Bytes> alignments{};  ///< Per model, of its tensors.
   std::string order = "keep";
-  /// Lower bounds on the peak that also hold for other choices of buffers.
-  std::vector<std::pair<ClaimScope, Bytes>> bounds{};
+  ProvenBounds bounds{};
 };
 
 /// Completes a draft: places, memories, peak, bound, claims, cost and summary, except the seconds. `memories`

@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-#include "plan/stream_ways.h"
+#include "plan/row_ways.h"
 #include "stream/instances.h"
 #include "stream/repeat.h"
 
@@ -26,7 +26,7 @@ std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& optio
                                     const base::Deadline& deadline) {
   if (options.stream->layout == StreamLayout::ring) return std::nullopt;
   const Way way = ways_of(options).front();
-  const auto streamed = std::make_shared<Streamed>(Streamed{.network = stream::once(graph)});
+  const auto streamed = std::make_shared<RowNetwork>(RowNetwork{.network = stream::once(graph)});
   streamed->once = stream::instances_of(
       graph, {.granule = granule_of(*options.stream), .io = way.io, .in_place = way.in_place});
   streamed->model = streamed->once;
@@ -37,8 +37,8 @@ std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& optio
   const auto order = std::make_shared<const RowOrder>(RowOrder{.steps = streamed->regions.steps,
                                                                .forms = {stream::Form::granules},
                                                                .regions = streamed->regions.regions});
-  auto placed = place_stream(*streamed, *order, stream::Form::granules,
-                             {options, options.solve.strategy, alignment, deadline.part(share_of_offsets)});
+  auto placed = place_rows(*streamed, *order, stream::Form::granules,
+                           {options, options.solve.strategy, alignment, deadline.part(share_of_offsets)});
   if (!placed) return std::nullopt;
   placed->streaming = streaming_of(*streamed, *order, *options.stream, alignment);
   return FirstRows{{streamed, order, stream::Form::granules}, std::move(*placed)};

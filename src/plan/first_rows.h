@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/deadline.h"
-#include "plan/stream_placing.h"
+#include "plan/row_placing.h"
 #include "stowage/graph.h"
 #include "stowage/options.h"
 
@@ -12,7 +12,7 @@ namespace stowage::plan {
 /// A plan by rows, and what it is made from.
 struct FirstRows {
   Attempt from{};
-  PlacedStream placed{};
+  PlacedRows placed{};
 };
 
 /// A quick plan of the graph's rows, see first_rows.cc. None if time is up, or if rows must lie in rings, which need an

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "plan/stream_ways.h"
+#include "plan/row_ways.h"
 #include "stream/instances.h"
 
 namespace stowage::plan {

@@ -42,20 +42,24 @@ std::string what_helps(const PlanOptions& options, const Plan& plan) {
 }
 
 /// Operators that may run row by row, and those of them whose multiplies nobody has said.
-std::pair<std::size_t, std::size_t> operators_and_unknown(const Graph& graph) {
+std::pair<std::size_t, std::size_t> operators_and_unknown(std::span<const Graph> networks) {
   std::size_t all = 0;
   std::size_t unknown = 0;
-  for (const Operator& op : graph.subgraphs[0].operators) {
-    if (op.folded || op.row_axes.empty()) continue;
-    ++all;
-    unknown += op.multiplies ? 0 : 1;
+  for (const Graph& graph : networks) {
+    for (const Operator& op : graph.subgraphs[0].operators) {
+      if (op.folded || op.row_axes.empty()) continue;
+      ++all;
+      unknown += op.multiplies ? 0 : 1;
+    }
   }
   return {all, unknown};
 }
 
 bool has_rows_of_io(const Plan& plan) {
-  return std::ranges::any_of(plan.clocks.at(0).steps, [](const Step& step) {
-    return std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step);
+  return std::ranges::any_of(plan.clocks, [](const Clock& clock) {
+    return std::ranges::any_of(clock.steps, [](const Step& step) {
+      return std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step);
+    });
   });
 }
 
@@ -71,6 +75,8 @@ void leave_rows_out(const PlanOptions& options, WithoutRows reason, Plan& plan) 
     case WithoutRows::stopped:
       return leave_rows_out(options, "an interrupt ended the search before rows with a lower peak were found",
                             "", plan);
+    case WithoutRows::not_better:
+      return leave_rows_out(options, "the lowest plans by rows cost no less in these memories", "", plan);
     case WithoutRows::not_lower:
       const bool are_rings = options.stream->layout == StreamLayout::ring;
       return leave_rows_out(options,
@@ -102,11 +108,11 @@ LeftOut too_many_blocks(std::int64_t iterations) {
           "a larger --granule"};
 }
 
-void note_left_out(const PlanOptions& options, const Graph& graph, Plan& plan) {
+void note_left_out(const PlanOptions& options, std::span<const Graph> networks, Plan& plan) {
   if (options.io == Io::rows && left_out(plan, Wish::rows) == nullptr && !has_rows_of_io(plan))
     plan.left_out.push_back({Wish::io_rows, "inputs and outputs take less memory as wholes",
                              "--io arena, which is what the plan has"});
-  const auto [all, unknown] = operators_and_unknown(graph);
+  const auto [all, unknown] = operators_and_unknown(networks);
   if (options.stream->recompute > 1 && unknown > 0) {
     plan.left_out.push_back(
         {Wish::recomputation,

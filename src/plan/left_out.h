@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "stowage/graph.h"
@@ -13,7 +15,8 @@ enum class WithoutRows : std::uint8_t {
   fits,  ///< Whole operators fit the capacity.
   cut,   ///< Time is up.
   stopped,
-  not_lower  ///< No plan by rows needs less.
+  not_lower,  ///< No plan by rows needs less.
+  not_better  ///< Those that need less cost no less in these memories.
 };
 
 /// A plan of whole operators does without the rows that the options ask for.
@@ -29,6 +32,6 @@ void leave_rows_out(const PlanOptions& options, std::string why, std::string hel
 [[nodiscard]] LeftOut too_many_blocks(std::int64_t iterations);
 
 /// Notes what else a plan by rows does without: rows of inputs and outputs, rows that are computed again.
-void note_left_out(const PlanOptions& options, const Graph& graph, Plan& plan);
+void note_left_out(const PlanOptions& options, std::span<const Graph> networks, Plan& plan);
 
 }  // namespace stowage::plan

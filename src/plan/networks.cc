@@ -1,7 +1,8 @@
 // Networks on one device, from graphs to offsets. The pipeline:
 //
 //     order     orders of operators that are worth planning                      ordering.cc
-//     share     which tensors share bytes, each network alone                    arrangement.cc
+//     program   which networks run by rows instead, each alone                   rows.cc
+//     share     which tensors of whole operators share bytes, each network alone arrangement.cc
 //     compose   networks on common clocks, with feeds                            composition.cc
 //     place     offsets, clock by clock                                          placement.cc
 //     move      between memories, if allowed                                     moves.cc
@@ -30,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "alias/buffers.h"
 #include "plan/arrangement.h"
 #include "plan/composition.h"
 #include "plan/constants.h"
@@ -53,7 +55,7 @@ using lifetime::Residence;
 constexpr double share_of_sharing =
     0.67;  // of the time, if several networks are planned without sharing, too
 
-/// An order for each network.
+/// An order of whole operators for each network.
 using Candidate = std::vector<SchedulePtr>;
 
 std::vector<Ordering> find_orders(const Context& context, const Deadline& deadline) {
@@ -87,50 +89,119 @@ std::vector<Candidate> candidates_of(const Context& context, const std::vector<O
   return candidates;
 }
 
-/// Plans networks in given orders of their operators, up to the offsets of their buffers.
+/// Networks with their names, in the order of models.
+std::vector<share::NamedGraph> graphs_of(const Context& context) {
+  std::vector<share::NamedGraph> graphs;
+  for (const NetworkFacts& network : context.networks)
+    graphs.push_back({network.input().info.name, network.graph()});
+  return graphs;
+}
+
+share::Timeline timeline_of(const Context& context, std::vector<Clock> clocks) {
+  std::vector<std::string> names;
+  for (const NetworkFacts& network : context.networks) names.push_back(network.input().info.name);
+  return {share::parse_run_expression(context.options.run, names), std::move(clocks)};
+}
+
+Passing passing_on(const Context& context, std::span<const share::NamedGraph> graphs,
+                   const share::Timeline& timeline) {
+  const PlanOptions& options = context.options;
+  Passing passing{share::resolve_feeds(options.feeds, graphs, timeline),
+                  share::resolve_released(options.released, graphs),
+                  {}};
+  passing.kept = share::kept_outputs(graphs, timeline, passing.feeds, passing.released, options.io);
+  return passing;
+}
+
+/// Residences of tensors that a network passes to others, gets from them, or leaves when its branch ends.
+PassedTensors passed_tensors(std::size_t model, const share::Timeline& timeline, const Passing& passing) {
+  PassedTensors passed;
+  for (const share::KeptOutput& kept : passing.kept) {
+    for (const share::ModelTensor& input : kept.inputs) {
+      if (input.model == model) passed.emplace_back(input.tensor, Residence::feed);
+    }
+    if (kept.output.model != model) continue;
+    const bool leaves = kept.clock != timeline.stage_of(model).clock;
+    if (leaves || !kept.inputs.empty())
+      passed.emplace_back(kept.output.tensor, leaves ? Residence::feed : Residence::arena);
+  }
+  return passed;
+}
+
+/// Plans networks in given orders of their operators or by given rows, up to the offsets of their buffers.
 class OrderedPlanner {
  public:
-  OrderedPlanner(const Context& context, const Candidate& orders, const Deadline& deadline)
-      : context_(context), orders_(orders), deadline_(deadline) {
-    for (const NetworkFacts& network : context.networks) names_.push_back(network.input().info.name);
-    for (std::size_t m = 0; m < names_.size(); ++m)
-      graphs_.push_back({names_[m], context.networks[m].graph()});
+  /// Null in `rows`: the network runs whole operators.
+  OrderedPlanner(const Context& context, const Candidate& orders, std::span<const RowsPtr> rows,
+                 const Deadline& deadline)
+      : context_(context),
+        orders_(orders),
+        rows_(rows.begin(), rows.end()),
+        deadline_(deadline),
+        graphs_(graphs_of(context)) {
+    rows_.resize(context.networks.size());
   }
 
   Draft draft() {
     std::vector<Clock> clocks;
-    for (std::size_t m = 0; m < orders_.size(); ++m)
-      clocks.push_back(context_.networks[m].clock_of(*orders_[m]));
-    share::Timeline timeline(share::parse_run_expression(context_.options.run, names_), std::move(clocks));
-    const Passing passing = passing_on(timeline);
+    for (std::size_t m = 0; m < orders_.size(); ++m) clocks.push_back(clock_of(m));
+    share::Timeline timeline = timeline_of(context_, std::move(clocks));
+    const Passing passing = passing_on(context_, graphs_, timeline);
     share_bytes(timeline, passing);
-    compose_all(timeline, passing);
+    const std::vector<std::size_t> first_buffer = compose_all(timeline, passing);
     draft_.plan.clocks = std::move(timeline).clocks();
+    move_sums(first_buffer);
     // From here on, only moves add or resize buffers.
     place_buffers();
     if (context_.options.moves == Moves::allowed) move_between_memories();
     // From here on, offsets are fixed.
     note_copies();
+    if (rows_.size() == 1 && rows_[0]) draft_.plan.streaming = rows_[0]->streaming;
     return std::move(draft_);
+  }
+
+  /// The orders, with the sharing of the draft where that has less load than all that is allowed.
+  [[nodiscard]] Candidate arranged() const {
+    Candidate orders = orders_;
+    for (std::size_t m = 0; m < orders.size(); ++m) {
+      if (!arrangements_[m].shares || arrangements_[m].shares == orders[m]->shares) continue;
+      const Bytes load = max_load(arrangements_[m].shares->buffers.buffers);
+      if (load >= orders[m]->load) continue;
+      Schedule schedule = *orders[m];
+      schedule.shares = arrangements_[m].shares;
+      schedule.load = load;
+      orders[m] = std::make_shared<const Schedule>(std::move(schedule));
+    }
+    return orders;
   }
 
   /// The sum of the networks' peaks if each is planned alone, with its inputs and outputs.
   [[nodiscard]] Bytes separate() const { return separate_; }
 
  private:
-  [[nodiscard]] Passing passing_on(const share::Timeline& timeline) const {
-    const PlanOptions& options = context_.options;
-    Passing passing{share::resolve_feeds(options.feeds, graphs_, timeline),
-                    share::resolve_released(options.released, graphs_),
-                    {}};
-    passing.kept = share::kept_outputs(graphs_, timeline, passing.feeds, passing.released, options.io);
-    return passing;
+  [[nodiscard]] Clock clock_of(std::size_t m) const {
+    if (!rows_[m]) return context_.networks[m].clock_of(*orders_[m]);
+    Clock clock{rows_[m]->steps};
+    std::size_t first_tensor = 0;
+    for (std::size_t before = 0; before < m; ++before)
+      first_tensor += context_.networks[before].graph().tensors.size();
+    for (Step& step : clock.steps) {
+      if (auto* const run = std::get_if<Run>(&step)) run->model = m;
+      if (auto* const arrive = std::get_if<Arrive>(&step)) arrive->tensor += first_tensor;
+      if (auto* const leave = std::get_if<Leave>(&step)) leave->tensor += first_tensor;
+    }
+    return clock;
   }
 
   /// Arranges each network alone. This also places the buffers of a single network.
   void share_bytes(const share::Timeline& timeline, const Passing& passing) {
     for (std::size_t m = 0; m < graphs_.size(); ++m) {
       const NetworkFacts& network = context_.networks[m];
+      if (rows_[m]) {
+        arrangements_.push_back(arrangement_of_rows(*rows_[m]));
+        separate_ += rows_[m]->peak;
+        continue;
+      }
       const auto arrange_with = [&](const PassedTensors& passed) {
         const auto others = static_cast<double>(graphs_.size() > 1 ? graphs_.size() + 1 - m : 1);
         return in_file_of(network.input(), [&] {
@@ -148,27 +219,38 @@ class OrderedPlanner {
     }
   }
 
-  /// Residences of tensors that a network passes to others, gets from them, or leaves when its branch ends.
-  static PassedTensors passed_tensors(std::size_t model, const share::Timeline& timeline,
-                                      const Passing& passing) {
-    PassedTensors passed;
-    for (const share::KeptOutput& kept : passing.kept) {
-      for (const share::ModelTensor& input : kept.inputs) {
-        if (input.model == model) passed.emplace_back(input.tensor, Residence::feed);
-      }
-      if (kept.output.model != model) continue;
-      const bool leaves = kept.clock != timeline.stage_of(model).clock;
-      if (leaves || !kept.inputs.empty())
-        passed.emplace_back(kept.output.tensor, leaves ? Residence::feed : Residence::arena);
-    }
-    return passed;
+  /// In one memory, rows are where the search for them has placed them.
+  [[nodiscard]] Arrangement arrangement_of_rows(const PlacedRows& rows) const {
+    if (context_.working.size() == 1) return {.solution = rows.solution};
+    if (graphs_.size() > 1) return {};
+    const Problem problem = problem_of(rows.problem.buffers, context_.working);
+    return {.solution = solve_provably(problem, context_.options.solve, deadline_)};
   }
 
-  void compose_all(const share::Timeline& timeline, const Passing& passing) {
+  [[nodiscard]] Alone alone(std::size_t m) const {
+    Alone network{.network = graphs_[m], .uses = orders_[m]->uses};
+    if (const RowsPtr& rows = rows_[m]) {
+      network.end = static_cast<Position>(rows->steps.size());
+      network.is_by_rows = true;
+      network.buffers = rows->problem.buffers;
+      if (context_.working.size() == 1) {  // row blocks that differ in traffic only make a plan long
+        for (Buffer& buffer : network.buffers) buffer.traffic = 0;
+      }
+      network.tensors = rows->tensors;
+      return network;
+    }
+    const alias::Buffers& own = arrangements_[m].shares->buffers;
+    network.end = network.uses.end;
+    network.buffers = own.buffers;
+    network.tensors = alias::planned_tensors(graphs_[m].graph, own.held, m);
+    return network;
+  }
+
+  /// The first buffer of each network in the plan.
+  std::vector<std::size_t> compose_all(const share::Timeline& timeline, const Passing& passing) {
     std::vector<Alone> networks;
-    for (std::size_t m = 0; m < graphs_.size(); ++m)
-      networks.push_back({graphs_[m], orders_[m]->uses, arrangements_[m].shares->buffers});
-    Composition together = compose(networks, timeline, passing, context_.alignment());
+    for (std::size_t m = 0; m < graphs_.size(); ++m) networks.push_back(alone(m));
+    Composition together = compose(std::move(networks), timeline, passing, context_.alignment());
     Plan& plan = draft_.plan;
     plan.models = infos_of(context_.inputs);
     plan.tensors = std::move(together.tensors);
@@ -177,6 +259,19 @@ class OrderedPlanner {
     plan.buffers = std::move(together.buffers);
     for (const NetworkFacts& network : context_.networks)
       draft_.alignments.push_back(network.buffer_options().alignment);
+    return std::move(together.first_buffer);
+  }
+
+  /// Sums of rows are in buffers of the plan.
+  void move_sums(const std::vector<std::size_t>& first_buffer) {
+    for (Clock& clock : draft_.plan.clocks) {
+      for (Step& step : clock.steps) {
+        auto* const run = std::get_if<Run>(&step);
+        if (run == nullptr) continue;
+        if (run->sums) run->sums->buffer += first_buffer[run->model];
+        if (run->carry) run->carry->buffer += first_buffer[run->model];
+      }
+    }
   }
 
   void place_buffers() {
@@ -206,6 +301,7 @@ class OrderedPlanner {
   void note_copies() {
     Plan& plan = draft_.plan;
     for (const Arrangement& arrangement : arrangements_) {
+      if (!arrangement.shares) continue;
       const Shares& shares = *arrangement.shares;
       plan.copies_removed.count += shares.removed.count;
       plan.copies_removed.bytes += shares.removed.bytes;
@@ -215,8 +311,8 @@ class OrderedPlanner {
 
   const Context& context_;
   const Candidate& orders_;
+  std::vector<RowsPtr> rows_;
   Deadline deadline_;
-  std::vector<std::string> names_;
   std::vector<share::NamedGraph> graphs_;
   std::vector<Arrangement> arrangements_;
   Draft draft_;
@@ -250,33 +346,29 @@ void share_constants(const Context& context, Bytes separate, Plan& plan) {
                          {separate, working}};
 }
 
-/// Less is better.
-std::tuple<Outcome, std::int64_t, Bytes> worth_of(const Plan& plan) {
-  return {outcome_of(plan), plan.summary.cost, plan.summary.peak};
-}
-
 Plan plan_in_best_order(const Context& context, const Deadline& deadline) {
   std::vector<Ordering> orderings;
   if (context.options.order == Order::search) orderings = find_orders(context, deadline);
   const std::vector<Candidate> candidates = candidates_of(context, orderings);
   std::optional<Plan> best;
-  std::size_t best_candidate = 0;
+  Candidate best_orders;
   Bytes separate = 0;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     if (best && is_simple(context) && best->summary.peak <= candidates[c][0]->load) break;
-    OrderedPlanner planner(context, candidates[c],
+    OrderedPlanner planner(context, candidates[c], {},
                            deadline.part(1 / static_cast<double>(candidates.size() - c)));
     Draft draft = planner.draft();
-    note_searches(orderings, candidates[c], draft);
+    Candidate arranged = planner.arranged();
+    note_searches(orderings, arranged, draft);
     Plan plan = finish(std::move(draft), context.options.memories);
     if (best && worth_of(plan) >= worth_of(*best)) continue;
     best = std::move(plan);
-    best_candidate = c;
+    best_orders = std::move(arranged);
     separate = planner.separate();
   }
   if (orderings.size() == 1) {
     const NetworkFacts& network = context.networks[0];
-    best->order_profile = order_profile_of(network, *network.own(), *candidates[best_candidate][0]);
+    best->order_profile = order_profile_of(network, *network.own(), *best_orders[0]);
   }
   share_constants(context, separate, *best);
   return std::move(*best);
@@ -291,6 +383,34 @@ bool shares_buffers(const Plan& plan) {
 }
 
 }  // namespace
+
+std::tuple<Outcome, std::int64_t, Bytes> worth_of(const Plan& plan) {
+  return {outcome_of(plan), plan.summary.cost, plan.summary.peak};
+}
+
+std::vector<bool> networks_that_pass(const Context& context) {
+  std::vector<Clock> clocks;
+  for (const NetworkFacts& network : context.networks) clocks.push_back(network.clock_of(*network.own()));
+  const std::vector<share::NamedGraph> graphs = graphs_of(context);
+  const share::Timeline timeline = timeline_of(context, std::move(clocks));
+  const Passing passing = passing_on(context, graphs, timeline);
+  std::vector<bool> passes;
+  for (std::size_t m = 0; m < graphs.size(); ++m)
+    passes.push_back(!passed_tensors(m, timeline, passing).empty());
+  return passes;
+}
+
+Plan plan_networks_by_rows(const Context& context, std::span<const RowsPtr> rows, ProvenBounds bounds) {
+  Candidate own;
+  for (const NetworkFacts& network : context.networks) own.push_back(network.own());
+  OrderedPlanner planner(context, own, rows, context.deadline);
+  Draft draft = planner.draft();
+  draft.order = "stream";
+  draft.bounds = std::move(bounds);
+  Plan plan = finish(std::move(draft), context.options.memories);
+  share_constants(context, planner.separate(), plan);
+  return plan;
+}
 
 Plan plan_networks(const Context& context) {
   if (context.networks.size() == 1 || context.options.alias != Alias::automatic)

@@ -1,5 +1,5 @@
 // The pipeline: inputs -> draft -> plan -> check. A buffer list only needs offsets; networks.cc plans
-// networks, and streaming.cc plans rows. All make a Draft, which `finish` completes in the same way.
+// networks, and rows.cc plans rows. All make a Draft, which `finish` completes in the same way.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 #include "plan/enough.h"
 #include "plan/nearness.h"
 #include "plan/networks.h"
-#include "plan/stream_curve.h"
+#include "plan/recompute_curve.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
 
@@ -78,7 +78,7 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, cons
     align_by_options(list, options);
     return plan_list(inputs[0].info, std::move(list), options, deadline);
   }
-  if (options.stream) return plan::plan_stream_curve(inputs, options, deadline);
+  if (options.stream) return plan::plan_recompute_curve(inputs, options, deadline);
   return plan::plan_networks(plan::Context(inputs, options, deadline));
 }
 

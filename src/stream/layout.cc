@@ -140,6 +140,21 @@ class LayingOut {
     return true;
   }
 
+  /// Bytes that steps read and write in granules [first, first + count) of the last taker.
+  [[nodiscard]] Bytes traffic_of(std::size_t root, const Family& family, std::size_t first,
+                                 std::size_t count) const {
+    Bytes sum = 0;
+    for (const std::size_t member : family.members) {
+      const std::vector<Bytes>& traffic = timetable_.traffic[member];
+      const std::size_t shift = first_in(root, member);
+      for (std::size_t g = 0; g < traffic.size(); ++g) {
+        if (g + shift < first || g + shift >= first + count) continue;
+        sum = sum_of(sum, traffic[g]);
+      }
+    }
+    return sum;
+  }
+
   /// The lives of granules in the order of time: of rows that run backward, the last comes first.
   static std::vector<Lifetime> ascending(std::vector<Lifetime> lives) {
     if (lives.front().lower > lives.back().lower) std::reverse(lives.begin(), lives.end());
@@ -186,6 +201,7 @@ class LayingOut {
       };
       const std::span<const Lifetime> lives = of_copy(family.lives);
       Buffer buffer = buffer_of(root, name_of(root), graph_.tensors[*tensor.source].bytes);
+      buffer.traffic = traffic_of(root, family, copy * lives.size(), lives.size());
       if (tensor.runs > most_pieces) {
         buffer.pieces.push_back({0, buffer.size, hull(lives)});
       } else {
@@ -202,6 +218,7 @@ class LayingOut {
   /// All rows have one place, at different times.
   void add_scratch(std::size_t root, const Family& family) {
     Buffer buffer = buffer_of(root, name_of(root), bytes_of(root, 0));
+    buffer.traffic = traffic_of(root, family, 0, family.lives.size());
     for (const Lifetime& life : family.lives) {
       if (!buffer.pieces.empty() && buffer.pieces.back().life.upper == life.lower) {
         buffer.pieces.back().life.upper = life.upper;
@@ -218,6 +235,7 @@ class LayingOut {
     const std::int64_t slots = slots_of(family);
     const Bytes slot = bytes_of(root, 0);
     Buffer buffer = buffer_of(root, name_of(root), slots * slot);
+    buffer.traffic = traffic_of(root, family, 0, family.lives.size());
     for (std::size_t g = 0; g < family.lives.size(); ++g)
       buffer.pieces.push_back(
           {static_cast<std::int64_t>(g) % slots * slot, bytes_of(root, g), family.lives[g]});
@@ -236,6 +254,7 @@ class LayingOut {
       buffer.pieces.push_back({0, bytes_of(root, g), family.lives[g]});
       layout_.buffers.push_back(std::move(buffer));
     }
+    add_traffic_of_granules(root, family, first);
     for (const std::size_t member : family.members) {
       const Tensor& tensor = model_.tensors[member];
       const std::size_t shift = first_in(root, member);
@@ -246,6 +265,20 @@ class LayingOut {
                           .rows = rows_of(tensor, static_cast<std::int64_t>(g))});
       }
     }
+  }
+
+  void add_traffic_of_granules(std::size_t root, const Family& family, std::size_t first) {
+    for (const std::size_t member : family.members) {
+      const std::size_t shift = first_in(root, member);
+      for (std::size_t g = 0; g < timetable_.traffic[member].size(); ++g) {
+        Bytes& traffic = layout_.buffers[first + shift + g].traffic;
+        traffic = sum_of(traffic, timetable_.traffic[member][g]);
+      }
+    }
+  }
+
+  static Bytes sum_of(Bytes a, Bytes b) {
+    return std::min(base::checked_add(a, b).value_or(largest_value), largest_value);
   }
 
   /// The offset of a member's rows in those of the last taker.
@@ -265,6 +298,8 @@ class LayingOut {
     const char* const what = keeper.carrying == Carrying::state ? " (state)" : " (sums)";
     Buffer buffer = buffer_of(output, name_of(output) + what, bytes);
     buffer.kind = TensorKind::scratch;
+    const auto accesses = 2 * std::ssize(timetable_.summing[op]) - 1;  // the first step only writes
+    buffer.traffic = std::min(base::checked_multiply(bytes, accesses).value_or(largest_value), largest_value);
     buffer.pieces.push_back({0, bytes, *timetable_.sums[op]});
     layout_.sums[op] = Sums{layout_.buffers.size(), 0};
     layout_.buffers.push_back(std::move(buffer));

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checked.h"
+
 namespace stowage::stream {
 namespace {
 
@@ -18,6 +20,7 @@ class Recorder {
     for (std::size_t t = 0; t < model.tensors.size(); ++t) {
       const auto granules = static_cast<std::size_t>(program.ranges[t].count);
       table_.lives.emplace_back(granules, Lifetime{0, 1});
+      table_.traffic.emplace_back(granules, 0);
     }
     table_.sums.resize(model.operators.size());
     table_.summing.resize(model.operators.size());
@@ -82,8 +85,10 @@ class Recorder {
   void note_read(const Access& access, const Iteration& instance, Position at) {
     const Tensor& tensor = model_.tensors[access.tensor];
     for_each_read(model_, model_.operators[instance.op], access, instance.index, [&](std::int64_t row) {
-      Lifetime& life = table_.lives[access.tensor][static_cast<std::size_t>(row / tensor.granule)];
+      const auto granule = static_cast<std::size_t>(row / tensor.granule);
+      Lifetime& life = table_.lives[access.tensor][granule];
       life.upper = std::max(life.upper, at + 1);
+      count(tensor.bytes_per_row, table_.traffic[access.tensor][granule]);
     });
   }
 
@@ -99,10 +104,16 @@ class Recorder {
     for (std::size_t g = begin; g < end; ++g) {
       if (!op.adds_rows || op.instances_for(own) == instance.index) lives[g].lower = at;
       lives[g].upper = at + 1;
+      if (op.source)  // what arrives is the caller's work
+        count(program_.granules[program_.ranges[t].first + g].bytes, table_.traffic[t][g]);
       if (!model_.tensors[t].leaves || !is_there) continue;
       table_.steps.push_back(passage<Leave>(model_.tensors[t], static_cast<std::int64_t>(g)));
       lives[g].upper = static_cast<Position>(table_.steps.size());
     }
+  }
+
+  static void count(Bytes bytes, Bytes& traffic) {
+    traffic = std::min(base::checked_add(traffic, bytes).value_or(largest_value), largest_value);
   }
 
   const RowModel& model_;

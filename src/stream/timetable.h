@@ -16,6 +16,8 @@ struct RowTimetable {
   std::vector<Step> steps{};  ///< Of model 0.
   /// Of each tensor's granules: from the writing to after the last reading.
   std::vector<std::vector<Lifetime>> lives{};
+  /// Of each tensor's granules: bytes that operators read and write, at most `largest_value`.
+  std::vector<std::vector<Bytes>> traffic{};
   std::vector<std::optional<Lifetime>> sums{};  ///< Of each operator that keeps sums.
   /// Of each operator that keeps sums: its steps, and those of the second pass.
   std::vector<std::vector<std::size_t>> summing{};

@@ -2,7 +2,7 @@
 //
 // Cost: linear in iterations and the granules that they read, plus the packing.
 
-#include "plan/stream_placing.h"
+#include "plan/row_placing.h"
 
 #include <algorithm>
 #include <iterator>
@@ -34,7 +34,7 @@ bool is_ambiguous(const PlannedTensor& tensor) {
 }
 
 /// Whether each tensor has its rows along one axis in all its repeats.
-bool has_one_axis_each(const Streamed& streamed) {
+bool has_one_axis_each(const RowNetwork& streamed) {
   std::map<TensorId, std::optional<std::size_t>> axes;
   return std::all_of(streamed.model.tensors.begin(), streamed.model.tensors.end(), [&](const auto& tensor) {
     if (!tensor.source) return true;
@@ -60,7 +60,7 @@ bool bring_together(const stream::Repeated& network, std::vector<PlannedTensor>&
 }
 
 /// The steps of the plan, with the operators of the network and the places of their sums.
-std::vector<Step> steps_of(const Streamed& streamed, stream::RowTimetable timetable,
+std::vector<Step> steps_of(const RowNetwork& streamed, stream::RowTimetable timetable,
                            const stream::Layout& layout) {
   std::vector<Step> steps = std::move(timetable.steps);
   for (std::size_t op = 0; op < streamed.model.operators.size(); ++op) {
@@ -80,7 +80,7 @@ Bytes largest(const std::vector<Bytes>& loads) {
   return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
 }
 
-AffineSchedule schedule_of(const Streamed& streamed, bool is_followed) {
+AffineSchedule schedule_of(const RowNetwork& streamed, bool is_followed) {
   const stream::AffineOrder& affine = *streamed.affine;
   AffineSchedule schedule{.is_followed = is_followed};
   for (std::size_t op = 0; op < streamed.model.operators.size(); ++op) {
@@ -124,12 +124,12 @@ Solution solve_until_it_fits(const Problem& problem, const SolveOptions& options
 
 }  // namespace
 
-double recomputed(const Streamed& streamed) {
+double recomputed(const RowNetwork& streamed) {
   const auto once = static_cast<double>(std::max<std::int64_t>(1, stream::multiplies_of(streamed.once)));
   return std::max(1.0, static_cast<double>(stream::multiplies_of(streamed.model)) / once);
 }
 
-Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const StreamOptions& options,
+Streaming streaming_of(const RowNetwork& streamed, const RowOrder& order, const StreamOptions& options,
                        Bytes alignment) {
   const stream::RowProgram whole =
       stream::unroll(stream::without_rows(streamed.once), {.alignment = alignment});
@@ -174,8 +174,25 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
   return result;
 }
 
-std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order, stream::Form form,
-                                         const PlacingOptions& options) {
+std::optional<PlacedRows> place_with_io(const Attempt& attempt, const PlacingOptions& options) {
+  RowNetwork inside = *attempt.streamed;
+  for (stream::RowModel* const model : {&inside.once, &inside.model}) {
+    for (stream::Tensor& tensor : model->tensors) {
+      const Tensor& source = inside.network.graph.tensors[*tensor.source];
+      if (source.kind == TensorKind::input || source.kind == TensorKind::output)
+        tensor.bytes_per_row = (source.bytes + tensor.rows - 1) / tensor.rows;
+    }
+  }
+  inside.program = stream::unroll(inside.model, {.deadline = options.deadline});
+  if (options.deadline.is_over()) return std::nullopt;
+  auto placed = place_rows(inside, *attempt.order, attempt.form, options);
+  if (placed)
+    placed->streaming = streaming_of(inside, *attempt.order, *options.plan.stream, options.alignment);
+  return placed;
+}
+
+std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder& order, stream::Form form,
+                                     const PlacingOptions& options) {
   if (!has_one_axis_each(streamed)) return std::nullopt;
   constexpr std::int64_t work_of_step = 500;  // to lay its rows out
   options.deadline.spend(work_of_step * std::ssize(order.steps));
@@ -184,8 +201,8 @@ std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrde
   stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,
                                           {.form = form, .alignment = options.alignment});
   if (options.deadline.is_over() || !bring_together(streamed.network, layout.tensors)) return std::nullopt;
-  PlacedStream placed{.steps = steps_of(streamed, std::move(timetable), layout),
-                      .problem = problem_of(std::move(layout.buffers), options.plan.memories)};
+  PlacedRows placed{.steps = steps_of(streamed, std::move(timetable), layout),
+                    .problem = problem_of(std::move(layout.buffers), options.plan.memories)};
   SolveOptions solving = options.plan.solve;
   solving.strategy = options.strategy;
   placed.solution = solve_until_it_fits(placed.problem, solving, options.deadline);
@@ -194,17 +211,6 @@ std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrde
   placed.alignment = options.alignment;
   placed.recomputed = recomputed(streamed);
   return placed;
-}
-
-Draft draft_of(PlacedStream placed) {
-  Draft draft{.placement = placement_of(std::move(placed.solution), placed.problem.memories.size()),
-              .alignments = {placed.alignment},
-              .order = "stream"};
-  draft.plan.clocks = {{std::move(placed.steps)}};
-  draft.plan.buffers = std::move(placed.problem.buffers);
-  draft.plan.tensors = std::move(placed.tensors);
-  draft.plan.streaming = std::move(placed.streaming);
-  return draft;
 }
 
 }  // namespace stowage::plan

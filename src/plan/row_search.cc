@@ -17,7 +17,7 @@
 // packing it better gains more than a way that cannot be finished. The search ends when the peak fits the memory's
 // capacity or reaches a bound, or when time is up.
 
-#include "plan/stream_planner.h"
+#include "plan/row_search.h"
 
 #include <algorithm>
 #include <map>
@@ -27,7 +27,7 @@
 
 #include "base/checked.h"
 #include "plan/context.h"
-#include "plan/stream_ways.h"
+#include "plan/row_ways.h"
 #include "stream/affine.h"
 #include "stream/bound.h"
 #include "stream/choose.h"
@@ -58,32 +58,30 @@ constexpr double share_of_probes = 0.4;  // of the time of a way, after its orde
 constexpr double share_of_first = 0.75;  // if other ways may be lower
 constexpr double share_of_others = 0.5;
 
-class StreamPlanner {
+class WaySearch {
  public:
-  /// `order` is another order of the graph's operators to try.
-  StreamPlanner(const Input& input, const Graph& graph, const PlanOptions& options, const Deadline& deadline,
-                const Plan& whole, std::vector<std::size_t> order)
+  WaySearch(const Input& input, const Graph& graph, const PlanOptions& options, const Deadline& deadline,
+            WholeOperators whole)
       : graph_(graph),
         options_(options),
         deadline_(deadline),
         alignment_(alignment_in(options, input.info.format)),
-        whole_(whole),
-        other_order_(std::move(order)) {}
+        whole_(std::move(whole)) {}
 
   /// The lowest plan of all ways. None if time is up before the first plan, or if none is below `peak`. If none is, `last`
   /// gets the rest of the time.
-  std::optional<PlacedStream> run(Bytes peak, std::optional<Attempt> last) {
+  std::optional<PlacedRows> run(Bytes peak, std::optional<Attempt> last) {
     peak_ = peak;
     best_from_ = std::move(last);
     std::vector<Way> ways = ways_of(options_);
-    if (other_order_ == stream::once(graph_).operators)
+    if (whole_.order == stream::once(graph_).operators)
       std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
     const Deadline turning = deadline_.part(share_of_axes);
     if (ways[0].turns) {
       find_axes(ways, turning);
       std::erase_if(ways, [&](const Way& way) { return way.turns && axes_for(way).empty(); });
     }
-    const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
+    const std::shared_ptr<const RowNetwork> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
     if (!is_repeated(first->network)) std::erase_if(ways, [](const Way& way) { return !way.repeats; });
@@ -102,7 +100,7 @@ class StreamPlanner {
       const bool may_be_cheaper = best_ && best_->recomputed > 1 && ways[w].recompute <= 1;
       if (!may_be_lower(ways[w], peak_ + (may_be_cheaper ? 1 : 0))) continue;
       const Deadline deadline = finding.part(1.0 / static_cast<double>(ways.size() - w));
-      const std::shared_ptr<const Streamed> streamed = prepare(ways[w], deadline);
+      const std::shared_ptr<const RowNetwork> streamed = prepare(ways[w], deadline);
       if (!streamed) continue;  // the time of this way was too short
       note_recomputed(*streamed);
       plan_in(streamed, deadline);
@@ -160,15 +158,15 @@ class StreamPlanner {
   /// If rows may be recomputed, the bound holds only for the rows of the ways so far. Where rows are wanted in any case
   /// (run), the plan of whole operators is not good enough.
   [[nodiscard]] bool is_good_enough() const {
-    if (peak_ > whole_.summary.peak) return false;
+    if (peak_ > whole_.peak) return false;
     const Bytes least = options_.stream->recompute > 1 ? 0 : bound_;
     return peak_ <= std::max(least, options_.memories[0].capacity.value_or(0));
   }
 
   /// Null if time is up.
-  [[nodiscard]] std::shared_ptr<const Streamed> prepare(const Way& way, const Deadline& deadline) {
+  [[nodiscard]] std::shared_ptr<const RowNetwork> prepare(const Way& way, const Deadline& deadline) {
     const Deadline trying = deadline.part(0.25);
-    Streamed streamed{.network = best_order(way, deadline)};
+    RowNetwork streamed{.network = best_order(way, deadline)};
     if (way.repeats) {
       streamed.network =
           stream::repeat_where_it_helps(streamed.network, instance_options(way), {work_on_regions, trying});
@@ -177,10 +175,10 @@ class StreamPlanner {
     complete(way, deadline, streamed);
     note_end_of(deadline);
     if (deadline.is_over()) return nullptr;
-    return std::make_shared<const Streamed>(std::move(streamed));
+    return std::make_shared<const RowNetwork>(std::move(streamed));
   }
 
-  void complete(const Way& way, const Deadline& deadline, Streamed& streamed) {
+  void complete(const Way& way, const Deadline& deadline, RowNetwork& streamed) {
     const Graph& graph = streamed.network.graph;
     stream::InstanceOptions options = instance_options(way);
     const Deadline placing = deadline.part(0.25);
@@ -214,8 +212,8 @@ class StreamPlanner {
   /// The network's own order or that of the plan of whole operators, whichever has the lower peak of regions.
   [[nodiscard]] stream::Repeated best_order(const Way& way, const Deadline& deadline) const {
     stream::Repeated own = stream::once(graph_);
-    if (way.order == Order::keep || other_order_ == own.operators) return own;
-    stream::Repeated other = stream::in_order(graph_, other_order_);
+    if (way.order == Order::keep || whole_.order == own.operators) return own;
+    stream::Repeated other = stream::in_order(graph_, whole_.order);
     const auto peak_of = [&](const stream::Repeated& it) {
       return stream::least_peak_of(stream::instances_of(it.graph, instance_options(way)),
                                    {work_on_regions, deadline});
@@ -241,7 +239,7 @@ class StreamPlanner {
   }
 
   /// The network with no repeats, with all repeats, and as chosen.
-  [[nodiscard]] std::vector<Graph> graphs_of(const Streamed& chosen) const {
+  [[nodiscard]] std::vector<Graph> graphs_of(const RowNetwork& chosen) const {
     stream::Repeated all = stream::repeat_all(stream::once(graph_), deadline_.without_limit());
     const bool is_all = chosen.network.operators.size() == all.operators.size();
     std::vector<Graph> graphs{is_repeated(chosen.network) ? graph_ : chosen.network.graph};
@@ -251,7 +249,7 @@ class StreamPlanner {
   }
 
   /// Proven for all orders of a model's rows; 0 if time is up.
-  [[nodiscard]] Bytes bound_of(stream::RowModel model, const Streamed& streamed) const {
+  [[nodiscard]] Bytes bound_of(stream::RowModel model, const RowNetwork& streamed) const {
     const Deadline deadline = deadline_.part(1.0 / 6);
     for (stream::Operator& op : model.operators) {
       op.accumulator = 0;  // an operator may run as a whole
@@ -269,10 +267,10 @@ class StreamPlanner {
   }
 
   /// Notes the bound of all ways without recomputed rows, and of whole operators.
-  void note_bound(const Streamed& first) {
+  void note_bound(const RowNetwork& first) {
     Way way = ways_of(options_)[0];
     way.turns = false;
-    bound_ = bound_of_whole();
+    bound_ = whole_.bound;
     stream::InstanceOptions natural = instance_options(way);
     if (way.in_place != InPlace::never) natural.in_place = InPlace::open;
     std::vector<stream::InstanceOptions> all{natural};
@@ -295,17 +293,12 @@ class StreamPlanner {
   }
 
   /// Recomputed rows make other iterations, with a bound of their own.
-  void note_recomputed(const Streamed& streamed) {
+  void note_recomputed(const RowNetwork& streamed) {
     if (streamed.model != streamed.once) bound_ = std::min(bound_, bound_of(streamed.model, streamed));
   }
 
-  /// Proven for plans of whole operators with any sharing.
-  [[nodiscard]] Bytes bound_of_whole() const {
-    return whole_.order_searches.empty() ? whole_.summary.lower_bound : whole_.order_searches[0].lower_bound;
-  }
-
   /// Places every order in every form, each in a short time.
-  void plan_in(const std::shared_ptr<const Streamed>& streamed, const Deadline& deadline) {
+  void plan_in(const std::shared_ptr<const RowNetwork>& streamed, const Deadline& deadline) {
     std::vector<Attempt> attempts;
     for (RowOrder& order : orders_of(*streamed, deadline)) {
       const auto shared = std::make_shared<const RowOrder>(std::move(order));
@@ -351,8 +344,8 @@ class StreamPlanner {
   void place(const Attempt& attempt, const Deadline& deadline, const std::string& strategy) {
     note_end_of(deadline);
     if (is_done() || deadline.is_over()) return;
-    auto placed = place_stream(*attempt.streamed, *attempt.order, attempt.form,
-                               {options_, strategy, alignment_, deadline});
+    auto placed = place_rows(*attempt.streamed, *attempt.order, attempt.form,
+                             {options_, strategy, alignment_, deadline});
     is_cut_ = is_cut_ || (placed ? placed->solution.interrupted : deadline.is_over());
     const bool is_cheaper =
         placed && best_ && placed->peak == peak_ && placed->recomputed < best_->recomputed;
@@ -363,7 +356,7 @@ class StreamPlanner {
   }
 
   /// For rings, the affine order. Else, for each count of row bytes, a searched order and its start.
-  std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) {
+  std::vector<RowOrder> orders_of(const RowNetwork& streamed, const Deadline& deadline) {
     using stream::Form;
     std::vector<RowOrder> orders;
     if (options_.stream->layout == StreamLayout::ring) {
@@ -426,25 +419,24 @@ class StreamPlanner {
   const PlanOptions& options_;
   const Deadline& deadline_;
   Bytes alignment_;
-  const Plan& whole_;
-  std::vector<std::size_t> other_order_;
+  WholeOperators whole_;
   std::map<InPlace, stream::ChosenAxes> axes_{};  ///< Those that help, by how outputs lie over inputs.
   Bytes bound_ = 0;
   Bytes peak_ = 0;  ///< The lowest so far, also of whole operators.
   bool is_cut_ = false;
   bool are_axes_cut_ = false;
   bool is_order_cut_ = false;  ///< The last search for an order of rows was truncated.
-  std::optional<PlacedStream> best_{};
+  std::optional<PlacedRows> best_{};
   std::optional<Attempt> best_from_{};
 };
 
 }  // namespace
 
-StreamSearch lowest_stream(const Input& input, const Graph& graph, const PlanOptions& options,
-                           const Deadline& deadline, const Plan& whole, std::vector<std::size_t> order,
-                           Bytes peak, std::optional<Attempt> last) {
-  StreamPlanner planner(input, graph, options, deadline, whole, std::move(order));
-  StreamSearch found{.best = planner.run(peak, std::move(last))};
+FoundRows lowest_rows(const Input& input, const Graph& graph, const PlanOptions& options,
+                      const Deadline& deadline, WholeOperators whole, Bytes peak,
+                      std::optional<Attempt> last) {
+  WaySearch planner(input, graph, options, deadline, std::move(whole));
+  FoundRows found{.best = planner.run(peak, std::move(last))};
   found.from = planner.best_from();
   found.bound = planner.bound();
   found.is_cut = planner.is_cut_short();

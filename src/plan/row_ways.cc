@@ -1,4 +1,4 @@
-#include "plan/stream_ways.h"
+#include "plan/row_ways.h"
 
 #include <fmt/format.h>
 
@@ -15,19 +15,23 @@ namespace stowage::plan {
 
 using stream::InPlace;
 
-void expect_to_stream(std::span<const Input> inputs, const PlanOptions& options) {
+void expect_rows(std::span<const Input> inputs, const PlanOptions& options) {
   if (inputs.size() != 1) throw UsageError("--stream plans one network, by itself");
   if (options.stream->granule && *options.stream->granule < 1) throw UsageError("--granule is at least 1");
   if (!(options.stream->recompute >= 1)) throw UsageError("--recompute is at least 1");
   const std::optional<double> from = options.stream->recompute_from;
   if (from && !(*from >= 1 && *from <= options.stream->recompute))
     throw UsageError("--recompute A..B is for 1 <= A <= B");
-  if (!options.run.empty() || !options.feeds.empty() || !options.released.empty() ||
-      options.moves != Moves::none)
-    throw UsageError("--stream excludes --run, --feed, --release and --moves");
+  if (from && options.memories.size() > 1)
+    throw UsageError("--recompute A..B plans one memory, for it compares peaks");
+  if (options.moves != Moves::none) throw UsageError("--stream excludes --moves");
   if (options.target != Target::any) throw UsageError("--stream makes plans that TFLite files cannot say");
-  if (options.memories.size() != 1 || options.memories[0].role != MemoryRole::working)
-    throw UsageError("--stream plans one memory");
+}
+
+PlanOptions without_rows(PlanOptions options) {
+  options.stream.reset();
+  if (options.io == Io::rows) options.io = Io::arena;
+  return options;
 }
 
 namespace {
@@ -47,7 +51,7 @@ std::optional<Numbers> numbers_in(std::string_view text) {
 
 }  // namespace
 
-Graph streaming_graph(const Graph& graph, const StreamOptions& options) {
+Graph chosen_by_rows(const Graph& graph, const StreamOptions& options) {
   Graph chosen = graph;
   if (options.operators.empty()) return chosen;
   auto& operators = chosen.subgraphs[0].operators;

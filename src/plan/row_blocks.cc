@@ -1,4 +1,4 @@
-#include "plan/stream_blocks.h"
+#include "plan/row_blocks.h"
 
 #include <algorithm>
 #include <map>
@@ -49,7 +49,7 @@ void rename(AffineSchedule& affine, const model::SplitNetwork& network) {
 
 }  // namespace
 
-PlacedStream in_network(PlacedStream placed, const model::SplitNetwork& network) {
+PlacedRows in_network(PlacedRows placed, const model::SplitNetwork& network) {
   for (Step& step : placed.steps) {
     auto* const run = std::get_if<Run>(&step);
     if (run == nullptr) continue;

@@ -5,14 +5,14 @@
 //
 // Cost: one plan for each point.
 
-#include "plan/stream_curve.h"
+#include "plan/recompute_curve.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "plan/stream_ways.h"
-#include "plan/streaming.h"
+#include "plan/row_ways.h"
+#include "plan/rows.h"
 
 namespace stowage::plan {
 namespace {
@@ -39,15 +39,15 @@ bool is_better(const Plan& a, const Plan& b) {
 
 }  // namespace
 
-Plan plan_stream_curve(std::span<const Input> inputs, const PlanOptions& options,
-                       const base::Deadline& deadline) {
-  if (!options.stream->recompute_from) return plan_streamed(inputs, options, deadline);
-  expect_to_stream(inputs, options);
+Plan plan_recompute_curve(std::span<const Input> inputs, const PlanOptions& options,
+                          const base::Deadline& deadline) {
+  if (!options.stream->recompute_from) return plan_by_rows(inputs, options, deadline);
+  expect_rows(inputs, options);
   const std::vector<double> limits = limits_of(*options.stream->recompute_from, options.stream->recompute);
   PlanOptions within = options;
   const auto plan_of = [&](std::size_t point, double share) {
     within.stream->recompute = limits[point];
-    return plan_streamed(inputs, within, deadline.part(share));
+    return plan_by_rows(inputs, within, deadline.part(share));
   };
   std::size_t left = limits.size() - 1;
   Plan best = plan_of(left, left == 0 ? 1 : share_of_largest);

@@ -29,9 +29,12 @@ struct Way {
 
 /// The network, in which only the operators that the options name can run row by row. Throws UsageError if the
 /// options name one that does not exist.
-[[nodiscard]] Graph streaming_graph(const Graph& graph, const StreamOptions& options);
+[[nodiscard]] Graph chosen_by_rows(const Graph& graph, const StreamOptions& options);
 
-/// Throws UsageError for inputs and options that cannot be streamed.
-void expect_to_stream(std::span<const Input> inputs, const PlanOptions& options);
+/// The options of a plan of whole operators.
+[[nodiscard]] PlanOptions without_rows(PlanOptions options);
+
+/// Throws UsageError for inputs and options that cannot be planned by rows.
+void expect_rows(std::span<const Input> inputs, const PlanOptions& options);
 
 }  // namespace stowage::plan

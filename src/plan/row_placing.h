@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "plan/draft.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 #include "stream/affine.h"
@@ -25,7 +24,7 @@ namespace stowage::plan {
 }
 
 /// A network as operators over rows.
-struct Streamed {
+struct RowNetwork {
   stream::Repeated network{};
   stream::RowModel once{};   ///< Every row is computed once.
   stream::RowModel model{};  ///< The model to plan.
@@ -36,7 +35,7 @@ struct Streamed {
 };
 
 /// The multiplies of its model, as a multiple of those with every row computed once.
-[[nodiscard]] double recomputed(const Streamed& streamed);
+[[nodiscard]] double recomputed(const RowNetwork& streamed);
 
 /// An order of a program's iterations.
 struct RowOrder {
@@ -48,13 +47,13 @@ struct RowOrder {
 
 /// An order of rows in one form.
 struct Attempt {
-  std::shared_ptr<const Streamed> streamed{};
+  std::shared_ptr<const RowNetwork> streamed{};
   std::shared_ptr<const RowOrder> order{};
   stream::Form form = stream::Form::rings;
 };
 
 /// An order in one form, with offsets, ready for a plan.
-struct PlacedStream {
+struct PlacedRows {
   std::vector<Step> steps{};
   std::vector<PlannedTensor> tensors{};
   Problem problem{};
@@ -65,6 +64,8 @@ struct PlacedStream {
   Streaming streaming{};  ///< Once it is the best of all (`streaming_of`).
 };
 
+using RowsPtr = std::shared_ptr<const PlacedRows>;
+
 struct PlacingOptions {
   const PlanOptions& plan;
   std::string strategy{};  ///< That places its rows.
@@ -74,14 +75,16 @@ struct PlacingOptions {
 
 /// Places an order's rows in memory. None if time is up, if rows of repeated operators would be in two places
 /// at once, or if a repeated tensor has rows along two axes.
-[[nodiscard]] std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order,
-                                                       stream::Form form, const PlacingOptions& options);
+[[nodiscard]] std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder& order,
+                                                   stream::Form form, const PlacingOptions& options);
+
+/// Places an attempt again, with the inputs and outputs that its search has left to the caller in memory. None if time is
+/// up.
+[[nodiscard]] std::optional<PlacedRows> place_with_io(const Attempt& attempt, const PlacingOptions& options);
 
 /// How an order streams. Loads are live bytes as memory holds them: tensors and row blocks that lie alone are rounded
 /// up to the alignment, and so is each sum.
-[[nodiscard]] Streaming streaming_of(const Streamed& streamed, const RowOrder& order,
+[[nodiscard]] Streaming streaming_of(const RowNetwork& streamed, const RowOrder& order,
                                      const StreamOptions& options, Bytes alignment);
-
-[[nodiscard]] Draft draft_of(PlacedStream placed);
 
 }  // namespace stowage::plan

@@ -1,8 +1,8 @@
-// A network row by row, in rounds that take more and more time:
+// One network row by row in one memory, in rounds that take more and more time:
 //
 //     whole operators      the plan that exists under any time limit
 //     first rows           quick plans by rows, with fewer and fewer rows in a step (first_rows.cc)
-//     rows                 the lowest of all ways to stream (stream_planner.cc)
+//     rows                 the lowest of all ways to stream (row_search.cc)
 //     rows of blocks       the same for the network in blocks along a second axis, where that seems to help
 //     the lowest of all    if peaks are equal, the plan of whole operators, which is simpler
 //
@@ -12,7 +12,7 @@
 // Planning ends when the peak fits the memory's capacity or reaches a bound, or when time is up. What was asked for
 // and did not come about is noted in the plan (left_out.cc), and what is claimed covers no more than what was tried.
 
-#include "plan/streaming.h"
+#include "plan/row_rounds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,9 +29,10 @@
 #include "plan/granules.h"
 #include "plan/left_out.h"
 #include "plan/networks.h"
-#include "plan/stream_blocks.h"
-#include "plan/stream_planner.h"
-#include "plan/stream_ways.h"
+#include "plan/ordering.h"
+#include "plan/row_blocks.h"
+#include "plan/row_search.h"
+#include "plan/row_ways.h"
 #include "stowage/error.h"
 #include "stream/blocks.h"
 #include "stream/program.h"
@@ -51,10 +52,7 @@ constexpr double share_of_unsplit = 0.4;             // for the network itself, 
 
 /// Plans operator by operator.
 Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
-  PlanOptions whole = options;
-  whole.stream.reset();
-  if (whole.io == Io::rows) whole.io = Io::arena;
-  return plan_networks(Context(inputs, whole, deadline));
+  return plan_networks(Context(inputs, without_rows(options), deadline));
 }
 
 /// The operators in the order of the plan of whole operators.
@@ -120,7 +118,7 @@ class RowSearch {
         alignment_(alignment_in(options, inputs[0].info.format)),
         granules_(graph, options) {}
 
-  Plan plan() {
+  NetworkRows result() {
     const auto begin = deadline_.now();
     try {
       for (int round = 0; is_cut_ && (round == 0 || !deadline_.is_over()); ++round) {
@@ -136,10 +134,10 @@ class RowSearch {
     } catch (const stream::TooLarge& error) {
       if (!best_) {
         leave_rows_out(options_, error.what(), "a larger --granule", *whole_);
-        return std::move(*whole_);
+        return {.whole = std::move(*whole_)};
       }
     }
-    return best_ ? plan_of_rows() : plan_of_whole();
+    return best_ ? rows() : whole_operators();
   }
 
  private:
@@ -155,7 +153,19 @@ class RowSearch {
   void plan_whole_operators(const Deadline& deadline) {
     if (whole_ && (!whole_->interrupted || deadline.is_over())) return;
     Plan plan = plan_whole(inputs_, options_, deadline);
+    bound_of_whole_ = std::max(bound_of_whole_, bound_of_orders(plan, deadline));
     if (!whole_ || plan.summary.peak <= whole_->summary.peak) whole_ = std::move(plan);
+  }
+
+  /// A plan in a given order is planned without a search for others, but claims of rows are about all orders.
+  [[nodiscard]] Bytes bound_of_orders(const Plan& plan, const Deadline& deadline) const {
+    if (!plan.order_searches.empty()) return plan.order_searches[0].lower_bound;
+    const NetworkFacts facts(inputs_[0], 0, without_rows(options_));
+    return ordering_of(facts, deadline).search.lower_bound;
+  }
+
+  [[nodiscard]] WholeOperators known_of_whole(std::vector<std::size_t> order) const {
+    return {whole_->summary.peak, bound_of_whole_, std::move(order)};
   }
 
   [[nodiscard]] Bytes capacity() const { return options_.memories[0].capacity.value_or(0); }
@@ -165,10 +175,10 @@ class RowSearch {
   }
   [[nodiscard]] bool fits() const { return best_ && best_->peak <= capacity(); }
 
-  /// Plans by rows must be below it. What a search finds has been compared with more, so it may be as high as a quick
-  /// plan. Rows that arrive one by one are useful even if they save no memory.
+  /// Plans by rows must be below it. As high as the best is low enough: what a search that is not cut finds must not
+  /// depend on where the clock cut those before. Rows that arrive one by one are useful even if they save no memory.
   [[nodiscard]] Bytes limit() const {
-    if (best_) return best_->peak + (is_quick_ ? 1 : 0);
+    if (best_) return best_->peak + 1;
     return whole_->summary.peak + (options_.io == Io::rows ? 1 : 0);
   }
 
@@ -177,6 +187,7 @@ class RowSearch {
     if (!granule || fits()) return;
     auto found = first_rows(graph_, with_granule(options_, *granule), alignment_, slice);
     if (!found || found->placed.peak >= (best_ ? best_->peak : limit())) return;
+    is_by_clock_ = found->placed.solution.interrupted;
     best_ = std::move(found->placed);
     from_ = std::move(found->from);
     is_quick_ = true;
@@ -197,15 +208,15 @@ class RowSearch {
     const PlanOptions options = with_granule(options_, *granule);
     BlockChoice blocks = blocks_that_help(graph_, options, slice);
     const Deadline unsplit = blocks.network ? slice.part(share_of_unsplit) : slice;
-    StreamSearch found = lowest_stream(inputs_[0], graph_, options, unsplit, *whole_,
-                                       order_of(*whole_, graph_), limit(), goes_on(*granule));
+    FoundRows found = lowest_rows(inputs_[0], graph_, options, unsplit,
+                                  known_of_whole(order_of(*whole_, graph_)), limit(), goes_on(*granule));
     Tried tried{.granule = *granule, .bound = found.bound, .has_best = found.best.has_value()};
     bool is_cut = blocks.is_cut || found.is_cut;
     bool are_axes_cut = found.are_axes_cut;
     bool covers_blocks = false;
     if (keep(std::move(found.best))) from_ = std::move(found.from);
     if (blocks.network && !slice.is_over()) {
-      StreamSearch split = search_blocks(*blocks.network, options, slice);
+      FoundRows split = search_blocks(*blocks.network, options, slice);
       covers_blocks = split.bound > 0;
       // The bound covers blocks if theirs is known, and must do so if the plan has some.
       if (covers_blocks || split.best) tried.bound = std::min(tried.bound, split.bound);
@@ -218,16 +229,17 @@ class RowSearch {
       blocks.left_out.push_back(untried(options_, Wish::blocks));
     if (are_axes_cut) tried.left_out.push_back(untried(options_, Wish::axes));
     tried.left_out.insert(tried.left_out.end(), blocks.left_out.begin(), blocks.left_out.end());
+    if (tried.has_best) is_by_clock_ = is_cut;
     if (!is_cut) searched_ = *granule;
     is_cut_ = is_cut || granules_.finer_than(*granule);
     note(std::move(tried));
   }
 
-  [[nodiscard]] StreamSearch search_blocks(const model::SplitNetwork& network, const PlanOptions& options,
-                                           const Deadline& slice) {
+  [[nodiscard]] FoundRows search_blocks(const model::SplitNetwork& network, const PlanOptions& options,
+                                        const Deadline& slice) {
     const Graph blocks = model::stored(network);
-    StreamSearch found = lowest_stream(inputs_[0], blocks, options, slice, *whole_,
-                                       stream::once(blocks).operators, limit(), {});
+    FoundRows found = lowest_rows(inputs_[0], blocks, options, slice,
+                                  known_of_whole(stream::once(blocks).operators), limit(), {});
     if (found.best) found.best = in_network(std::move(*found.best), network);
     return found;
   }
@@ -238,7 +250,7 @@ class RowSearch {
   }
 
   /// False if nothing was found.
-  bool keep(std::optional<PlacedStream> found) {
+  bool keep(std::optional<PlacedRows> found) {
     if (!found) return false;
     best_ = std::move(found);
     is_quick_ = false;
@@ -288,23 +300,20 @@ class RowSearch {
     return left_out;
   }
 
-  Plan plan_of_rows() {
-    const std::optional<Bytes> proven = bound();
-    std::vector<LeftOut> left_out = this->left_out();
-    Draft draft = draft_of(std::move(*best_));
-    if (proven) draft.bounds.emplace_back(left_out.empty() ? ClaimScope::stream : ClaimScope::rows, *proven);
-    draft.plan.models = infos_of(inputs_);
-    Plan plan = finish(std::move(draft), options_.memories);
-    plan.interrupted = is_cut_;
-    plan.left_out = std::move(left_out);
-    return plan;
+  NetworkRows rows() {
+    NetworkRows result{
+        .from = from_, .left_out = left_out(), .is_cut = is_cut_ || (is_by_clock_ && !options_.solve.effort)};
+    if (const std::optional<Bytes> proven = bound())
+      result.bounds.emplace_back(result.left_out.empty() ? ClaimScope::stream : ClaimScope::rows, *proven);
+    result.rows = std::make_shared<const PlacedRows>(std::move(*best_));
+    return result;
   }
 
-  Plan plan_of_whole() {
+  NetworkRows whole_operators() {
     Plan& whole = *whole_;
     if (fits_whole()) {
       leave_rows_out(options_, WithoutRows::fits, whole);
-      return std::move(whole);
+      return {.whole = std::move(whole)};
     }
     whole.interrupted = whole.interrupted || is_cut_;
     leave_rows_out(options_,
@@ -314,7 +323,7 @@ class RowSearch {
                    whole);
     if (!is_cut_ && left_out().empty() && options_.stream->recompute <= 1 && bound())
       whole.claims.push_back({ClaimScope::stream, *bound(), *bound() == whole.summary.peak});
-    return std::move(whole);
+    return {.whole = std::move(whole), .is_cut = is_cut_};
   }
 
   std::span<const Input> inputs_;
@@ -324,9 +333,11 @@ class RowSearch {
   Bytes alignment_;
   Granules granules_;
   std::optional<Plan> whole_{};
-  std::optional<PlacedStream> best_{};
+  Bytes bound_of_whole_ = 0;  ///< For all orders of whole operators.
+  std::optional<PlacedRows> best_{};
   std::optional<Attempt> from_{};  ///< What the best is made from, unless that is blocks.
   bool is_quick_ = false;          ///< The best is from `first_rows`.
+  bool is_by_clock_ = false;       ///< The best is from a search that was cut, so it depends on the time.
   Bytes bound_of_best_ = 0;
   std::optional<Tried> tried_{};
   std::int64_t searched_ = largest_value;  ///< The finest granule of a search that ended by itself.
@@ -335,19 +346,17 @@ class RowSearch {
 
 }  // namespace
 
-Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
-  expect_to_stream(inputs, options);
-  const Graph& graph = std::get<Graph>(inputs[0].content);
+NetworkRows rows_of(const Input& input, const PlanOptions& options, const Deadline& deadline) {
+  const Graph& graph = std::get<Graph>(input.content);
+  const std::span<const Input> inputs(&input, 1);
   if (options.io == Io::rows) stream::expect_streamable(graph);
   if (const std::string obstacle = stream::obstacle_to_streaming(graph); !obstacle.empty()) {
-    Plan whole = plan_whole(inputs, options, deadline);
-    leave_rows_out(options, obstacle, "", whole);
-    return whole;
+    NetworkRows result{.whole = plan_whole(inputs, options, deadline)};
+    leave_rows_out(options, obstacle, "", result.whole);
+    return result;
   }
-  const Graph chosen = streaming_graph(graph, *options.stream);
-  Plan plan = RowSearch(inputs, options, chosen, deadline).plan();
-  note_left_out(options, chosen, plan);
-  return plan;
+  const Graph chosen = chosen_by_rows(graph, *options.stream);
+  return RowSearch(inputs, options, chosen, deadline).result();
 }
 
 }  // namespace stowage::plan

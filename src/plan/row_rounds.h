@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/deadline.h"
+#include "plan/draft.h"
+#include "plan/row_placing.h"
+#include "stowage/import.h"
+#include "stowage/options.h"
+#include "stowage/plan.h"
+
+namespace stowage::plan {
+
+/// What a search for rows of one network has found.
+struct NetworkRows {
+  Plan whole{};    ///< If there are no rows: whole operators, and why that is all.
+  RowsPtr rows{};  ///< Null: no plan by rows is lower than whole operators.
+  ProvenBounds bounds{};
+  std::optional<Attempt> from{};    ///< What `rows` are made from; none for blocks.
+  std::vector<LeftOut> left_out{};  ///< By the search for `rows`.
+  bool is_cut = false;              ///< With more time there may be a lower plan.
+};
+
+/// Searches for the lowest plan of a network in the only memory of `options`; see row_rounds.cc. Throws UsageError for
+/// networks that cannot hand rows over as the options say.
+[[nodiscard]] NetworkRows rows_of(const Input& input, const PlanOptions& options,
+                                  const base::Deadline& deadline);
+
+}  // namespace stowage::plan

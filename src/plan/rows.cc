@@ -1,0 +1,188 @@
+// Networks of which each may run by rows:
+//
+//     rows       each network alone, in one memory as large as the fastest: the lowest plan     row_rounds.cc
+//     together   networks by rows and others on common clocks, in all memories                  networks.cc
+//     whole      the same networks, all of whole operators
+//     the best of all
+//
+// Rows that need least are also those that leave least to slower memories. But with inputs and outputs in memory, an order
+// operator by operator may need least, all of it in the slow memory. So with several memories, rows that need least beside
+// inputs and outputs are tried, too: they flow through windows in the fast memory. A network that passes tensors to others
+// runs whole operators, for the tensors must be whole.
+//
+// Cost: one or two searches for rows for each network, and as many plans and one more if there are several networks or
+// memories.
+
+#include "plan/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plan/context.h"
+#include "plan/left_out.h"
+#include "plan/networks.h"
+#include "plan/row_rounds.h"
+#include "plan/row_ways.h"
+
+namespace stowage::plan {
+namespace {
+
+using base::Deadline;
+
+// Of the time, if there are several networks or memories.
+constexpr double share_of_rows = 0.6;
+constexpr double share_of_whole_together = 0.4;  // of what is left
+
+/// The options of one network in one memory as large as the fastest.
+PlanOptions alone(const Context& context, const PlanOptions& options, const Input& input) {
+  PlanOptions own = options;
+  own.alignment = alignment_in(options, input.info.format);
+  own.memories = {context.working[0]};
+  own.run.clear();
+  own.feeds.clear();
+  own.released.clear();
+  return own;
+}
+
+/// The rows of each network.
+std::vector<NetworkRows> rows_of_each(const Context& context, const PlanOptions& options,
+                                      const Deadline& deadline) {
+  const std::vector<bool> passes = networks_that_pass(context);
+  std::vector<NetworkRows> found;
+  for (std::size_t m = 0; m < passes.size(); ++m) {
+    const Input& input = context.inputs[m];
+    const Deadline of_one = deadline.part(1 / static_cast<double>(passes.size() - m));
+    if (passes[m]) {
+      leave_rows_out(options, "it passes tensors to other networks, or gets some", "",
+                     found.emplace_back().whole);
+    } else {
+      found.push_back(
+          in_file_of(input, [&] { return rows_of(input, alone(context, options, input), of_one); }));
+    }
+  }
+  return found;
+}
+
+/// Names the network among several.
+std::vector<LeftOut> of_network(std::vector<LeftOut> left_out, const Context& context, std::size_t model) {
+  if (context.inputs.size() == 1) return left_out;
+  for (LeftOut& it : left_out) it.why = fmt::format("{}: {}", context.inputs[model].info.name, it.why);
+  return left_out;
+}
+
+void add(std::vector<LeftOut> more, std::vector<LeftOut>& left_out) {
+  std::ranges::move(more, std::back_inserter(left_out));
+}
+
+Plan plan_one(const Context& context, NetworkRows found) {
+  if (!found.rows) return std::move(found.whole);
+  Plan plan = plan_networks_by_rows(context, {&found.rows, 1}, std::move(found.bounds));
+  plan.left_out = std::move(found.left_out);
+  plan.interrupted = found.is_cut;
+  return plan;
+}
+
+/// Some rows are left out if others are there.
+void note_networks_without_rows(const Context& context, const std::vector<NetworkRows>& found, Plan& plan) {
+  for (std::size_t m = 0; m < found.size(); ++m) {
+    if (found[m].rows) {
+      add(of_network(found[m].left_out, context, m), plan.left_out);
+      continue;
+    }
+    std::vector<LeftOut> none = of_network(found[m].whole.left_out, context, m);
+    std::erase_if(none, [](const LeftOut& it) { return it.what != Wish::rows; });
+    for (LeftOut& it : none) it.what = Wish::some_rows;
+    add(std::move(none), plan.left_out);
+  }
+}
+
+bool has_rows(const std::vector<NetworkRows>& found) {
+  return std::ranges::any_of(found, [](const NetworkRows& it) { return it.rows != nullptr; });
+}
+
+/// `bounds` are proven for every choice of rows.
+Plan plan_of(const Context& context, const std::vector<NetworkRows>& found, const ProvenBounds& bounds,
+             const Deadline& deadline) {
+  std::vector<RowsPtr> rows;
+  for (const NetworkRows& it : found) rows.push_back(it.rows);
+  Plan plan = plan_networks_by_rows(Context(context.inputs, context.options, deadline), rows, bounds);
+  note_networks_without_rows(context, found, plan);
+  return plan;
+}
+
+/// Rows whose windows need least beside inputs and outputs, which are placed afterwards.
+std::vector<NetworkRows> windows_of_each(const Context& context, const PlanOptions& options,
+                                         const Deadline& deadline) {
+  PlanOptions outside = options;
+  outside.io = Io::external;
+  outside.alias = Alias::none;
+  std::vector<NetworkRows> found = rows_of_each(context, outside, deadline.part(0.8));
+  for (std::size_t m = 0; m < found.size(); ++m) {
+    if (!found[m].rows) continue;
+    found[m].rows = nullptr;
+    if (!found[m].from) continue;
+    const PlanOptions own = alone(context, options, context.inputs[m]);
+    auto placed = place_with_io(*found[m].from, {own, own.solve.strategy, *own.alignment,
+                                                 deadline.part(1 / static_cast<double>(found.size() - m))});
+    if (placed) found[m].rows = std::make_shared<const PlacedRows>(std::move(*placed));
+  }
+  return found;
+}
+
+/// Rows as the options say, and those that need least beside inputs and outputs.
+std::vector<std::vector<NetworkRows>> choices_of_rows(const Context& context, const PlanOptions& options,
+                                                      const Deadline& deadline) {
+  const bool has_two = options.io == Io::arena && options.alias != Alias::all && context.working.size() > 1;
+  std::vector<std::vector<NetworkRows>> choices{
+      rows_of_each(context, options, has_two ? deadline.part(0.5) : deadline)};
+  if (has_two) choices.push_back(windows_of_each(context, options, deadline));
+  return choices;
+}
+
+Plan plan_together(const Context& context, const PlanOptions& options, const Deadline& deadline) {
+  const auto choices = choices_of_rows(context, options, deadline.part(share_of_rows));
+  const Deadline of_whole = deadline.part(has_rows(choices[0]) ? share_of_whole_together : 1);
+  Plan whole = plan_networks(Context(context.inputs, context.options, of_whole));
+  const ProvenBounds bounds = choices[0].size() == 1 ? choices[0][0].bounds : ProvenBounds{};
+  bool is_cut = false;
+  std::optional<Plan> best;
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    is_cut = is_cut || std::ranges::any_of(choices[c], &NetworkRows::is_cut);
+    if (!has_rows(choices[c])) continue;
+    Plan plan =
+        plan_of(context, choices[c], bounds, deadline.part(1 / static_cast<double>(choices.size() - c)));
+    if (!best || worth_of(plan) < worth_of(*best)) best = std::move(plan);
+  }
+  if (!best) {
+    for (std::size_t m = 0; m < context.inputs.size(); ++m)
+      add(of_network(choices[0][m].whole.left_out, context, m), whole.left_out);
+  } else if (worth_of(whole) <= worth_of(*best)) {
+    leave_rows_out(options, WithoutRows::not_better, whole);
+    best.reset();
+  }
+  Plan& plan = best ? *best : whole;
+  plan.interrupted = plan.interrupted || is_cut;
+  return std::move(plan);
+}
+
+}  // namespace
+
+Plan plan_by_rows(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
+  expect_rows(inputs, options);
+  const Context context(inputs, without_rows(options), deadline);
+  std::vector<Graph> chosen;
+  for (const Input& input : inputs)
+    chosen.push_back(chosen_by_rows(std::get<Graph>(input.content), *options.stream));
+  const bool is_simple = inputs.size() == 1 && options.memories.size() == 1 && context.working.size() == 1;
+  Plan plan = is_simple ? plan_one(context, rows_of(inputs[0], options, deadline))
+                        : plan_together(context, options, deadline);
+  note_left_out(options, chosen, plan);
+  return plan;
+}
+
+}  // namespace stowage::plan
