@@ -160,19 +160,14 @@ class OrderedPlanner {
     return std::move(draft_);
   }
 
-  /// The orders, with the sharing of the draft where that has less load than all that is allowed.
+  /// The orders; that of a single network with the sharing of the draft if that has less load than all that is allowed.
   [[nodiscard]] Candidate arranged() const {
-    Candidate orders = orders_;
-    for (std::size_t m = 0; m < orders.size(); ++m) {
-      if (!arrangements_[m].shares || arrangements_[m].shares == orders[m]->shares) continue;
-      const Bytes load = max_load(arrangements_[m].shares->buffers.buffers);
-      if (load >= orders[m]->load) continue;
-      Schedule schedule = *orders[m];
-      schedule.shares = arrangements_[m].shares;
-      schedule.load = load;
-      orders[m] = std::make_shared<const Schedule>(std::move(schedule));
-    }
-    return orders;
+    if (orders_.size() != 1 || !arrangements_[0].shares) return orders_;
+    Schedule schedule = *orders_[0];
+    schedule.shares = arrangements_[0].shares;
+    schedule.load = max_load(schedule.shares->buffers.buffers);
+    if (schedule.load >= orders_[0]->load) return orders_;
+    return {std::make_shared<const Schedule>(std::move(schedule))};
   }
 
   /// The sum of the networks' peaks if each is planned alone, with its inputs and outputs.

@@ -301,8 +301,9 @@ class RowSearch {
   }
 
   NetworkRows rows() {
-    NetworkRows result{
-        .from = from_, .left_out = left_out(), .is_cut = is_cut_ || (is_by_clock_ && !options_.solve.effort)};
+    NetworkRows result{.from = from_,
+                       .left_out = left_out(),
+                       .is_cut = is_cut_ || (is_by_clock_ && !fits() && !options_.solve.effort)};
     if (const std::optional<Bytes> proven = bound())
       result.bounds.emplace_back(result.left_out.empty() ? ClaimScope::stream : ClaimScope::rows, *proven);
     result.rows = std::make_shared<const PlacedRows>(std::move(*best_));

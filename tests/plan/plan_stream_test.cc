@@ -197,6 +197,7 @@ TEST(PlanStream, RefusesWhatCannotBeStreamed) {
   EXPECT_THROW((void)make_plan(network.input, options), UsageError);
   options = streaming(Io::arena);
   options.memories = {{.name = "a"}, {.name = "b"}};
+  options.moves = Moves::allowed;
   EXPECT_THROW((void)make_plan(network.input, options), UsageError);
   options = streaming(Io::rows);
   options.stream.reset();
