@@ -16,14 +16,13 @@ namespace stowage::plan {
 using stream::InPlace;
 
 void expect_rows(std::span<const Input> inputs, const PlanOptions& options) {
-  if (inputs.size() != 1) throw UsageError("--stream plans one network, by itself");
   if (options.stream->granule && *options.stream->granule < 1) throw UsageError("--granule is at least 1");
   if (!(options.stream->recompute >= 1)) throw UsageError("--recompute is at least 1");
   const std::optional<double> from = options.stream->recompute_from;
   if (from && !(*from >= 1 && *from <= options.stream->recompute))
     throw UsageError("--recompute A..B is for 1 <= A <= B");
-  if (from && options.memories.size() > 1)
-    throw UsageError("--recompute A..B plans one memory, for it compares peaks");
+  if (from && (options.memories.size() > 1 || inputs.size() > 1))
+    throw UsageError("--recompute A..B plans one network in one memory, for it compares peaks");
   if (options.moves != Moves::none) throw UsageError("--stream excludes --moves");
   if (options.target != Target::any) throw UsageError("--stream makes plans that TFLite files cannot say");
 }

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "plan/context.h"
+#include "plan/extent.h"
 #include "plan/left_out.h"
 #include "plan/networks.h"
 #include "plan/row_rounds.h"
@@ -38,7 +39,8 @@ using base::Deadline;
 constexpr double share_of_rows = 0.6;
 constexpr double share_of_whole_together = 0.4;  // of what is left
 
-/// The options of one network in one memory as large as the fastest.
+/// The options of one network in one memory as large as the fastest. Several networks run without blocks along a second
+/// axis.
 PlanOptions alone(const Context& context, const PlanOptions& options, const Input& input) {
   PlanOptions own = options;
   own.alignment = alignment_in(options, input.info.format);
@@ -46,6 +48,7 @@ PlanOptions alone(const Context& context, const PlanOptions& options, const Inpu
   own.run.clear();
   own.feeds.clear();
   own.released.clear();
+  if (context.inputs.size() > 1) own.stream->blocks = StreamBlocks::none;
   return own;
 }
 
@@ -105,6 +108,20 @@ bool has_rows(const std::vector<NetworkRows>& found) {
   return std::ranges::any_of(found, [](const NetworkRows& it) { return it.rows != nullptr; });
 }
 
+/// What several networks are together.
+Streaming streaming_of(const std::vector<NetworkRows>& found, const Plan& plan, const Plan& whole) {
+  Streaming together{.load = most_live_bytes(plan.buffers, plan.clocks),
+                     .load_of_layers = most_live_bytes(whole.buffers, whole.clocks)};
+  for (const NetworkRows& it : found) {
+    if (!it.rows) continue;
+    const Streaming& one = it.rows->streaming;
+    together.granule = std::max(together.granule, one.granule);
+    together.recomputed = std::max(together.recomputed, one.recomputed);
+    together.recompute_limit = std::max(together.recompute_limit, one.recompute_limit);
+  }
+  return together;
+}
+
 /// `bounds` are proven for every choice of rows.
 Plan plan_of(const Context& context, const std::vector<NetworkRows>& found, const ProvenBounds& bounds,
              const Deadline& deadline) {
@@ -156,6 +173,7 @@ Plan plan_together(const Context& context, const PlanOptions& options, const Dea
     if (!has_rows(choices[c])) continue;
     Plan plan =
         plan_of(context, choices[c], bounds, deadline.part(1 / static_cast<double>(choices.size() - c)));
+    if (choices[c].size() > 1) plan.streaming = streaming_of(choices[c], plan, whole);
     if (!best || worth_of(plan) < worth_of(*best)) best = std::move(plan);
   }
   if (!best) {

@@ -1,0 +1,131 @@
+// Several networks, of which some run by rows: all is right, and runs.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "image_networks.h"
+#include "long_tests.h"
+#include "stowage/error.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+#include "stream_run_networks.h"
+
+namespace stowage {
+namespace {
+
+using testing::ImageMaker;
+using testing::pick;
+using testing::Random;
+
+PlanOptions by_rows(Io io = Io::arena) {
+  PlanOptions options;
+  options.io = io;
+  options.stream.emplace();
+  options.alignment = 1;
+  options.solve.effort = 200;
+  return options;
+}
+
+/// Convolutions of 3 rows on an image of 1 x 2 x `rows` x 8 floats.
+Network convolutions(const std::string& name, std::int64_t rows, int count) {
+  Random random(3);
+  ImageMaker images(random);
+  TensorId x = images.add_tensor(TensorKind::input, {1, 2, rows, 8});
+  for (int i = 0; i < count; ++i)
+    x = images.apply("Conv", {x, images.weight({2, 2, 3, 1})}, {1, 2, images.shape(x)[2] - 2, 8});
+  Network network = images.take(0);
+  network.input.info.name = name;
+  return network;
+}
+
+PlanResult planned(const std::vector<Network>& networks, const PlanOptions& options) {
+  std::vector<Input> inputs;
+  for (const Network& network : networks) inputs.push_back(network.input);
+  PlanResult result = make_plan(inputs, options);
+  for (const Fault& fault : result.faults) ADD_FAILURE() << fault.what;
+  return result;
+}
+
+bool runs_by_rows(const Plan& plan, std::size_t model) {
+  return std::ranges::any_of(plan.clocks, [&](const Clock& clock) {
+    return std::ranges::any_of(clock.steps, [&](const Step& step) {
+      const auto* const run = std::get_if<Run>(&step);
+      return run != nullptr && run->model == model && run->rows;
+    });
+  });
+}
+
+TEST(PlanRowsOfModels, NeedNoMoreThanTheLargestOfThem) {
+  const std::vector<Network> networks{convolutions("a", 32, 4), convolutions("b", 24, 3)};
+  const Plan plan = planned(networks, by_rows(Io::rows)).plan;
+  EXPECT_TRUE(runs_by_rows(plan, 0));
+  EXPECT_TRUE(runs_by_rows(plan, 1));
+  ASSERT_TRUE(plan.streaming);
+  EXPECT_EQ(plan.summary.peak, plan.streaming->load);
+  PlanOptions alone = by_rows(Io::rows);
+  EXPECT_EQ(plan.summary.peak, planned({networks[0]}, alone).plan.summary.peak);
+  const RunResult run = run_plan(networks, plan, {.check = RunCheck::tensors});
+  EXPECT_FALSE(run.fault) << run.fault->what;
+}
+
+TEST(PlanRowsOfModels, OutputsOfRowsStayForTheCaller) {
+  const std::vector<Network> networks{convolutions("a", 32, 4), convolutions("b", 24, 3)};
+  const Plan plan = planned(networks, by_rows()).plan;
+  ASSERT_TRUE(runs_by_rows(plan, 0));
+  const auto end = static_cast<Position>(plan.clocks[0].steps.size());
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.tensor.kind != TensorKind::output) continue;
+    for (const View& view : tensor.views) EXPECT_EQ(view.life.upper, end) << tensor.tensor.name;
+  }
+  const RunResult run = run_plan(networks, plan, {.check = RunCheck::tensors});
+  EXPECT_FALSE(run.fault) << run.fault->what;
+}
+
+TEST(PlanRowsOfModels, ThatPassTensorsRunWholeOperators) {
+  const std::vector<Network> networks{convolutions("a", 32, 4), convolutions("b", 24, 3)};
+  const auto& a = std::get<Graph>(networks[0].input.content);
+  const auto& b = std::get<Graph>(networks[1].input.content);
+  PlanOptions options = by_rows();
+  options.feeds = {
+      {{"a", a.tensors[a.subgraphs[0].outputs[0]].name}, {"b", b.tensors[b.subgraphs[0].inputs[0]].name}}};
+  const Plan plan = planned(networks, options).plan;
+  EXPECT_FALSE(is_streamed(plan));
+  ASSERT_NE(left_out(plan, Wish::rows), nullptr);
+  EXPECT_EQ(left_out(plan, Wish::rows)->why, "a: it passes tensors to other networks, or gets some");
+}
+
+TEST(PlanRowsOfModels, OfManyNetworksAreRightAndRun) {
+  Random random(22);
+  std::uint64_t both = 0;
+  std::uint64_t one = 0;
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 1000 : 80);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    std::vector<Network> networks;
+    for (const char* const name : {"a", "b"}) {
+      networks.push_back(testing::random_images(random));
+      networks.back().input.info.name = name;
+    }
+    PlanOptions options = by_rows(static_cast<Io>(pick(random, 0, 2)));
+    if (pick(random, 0, 3) == 0) options.run = "a | b";
+    if (pick(random, 0, 3) == 0) options.run = "b; a";
+    if (pick(random, 0, 2) == 0)
+      options.memories = {{.name = "SRAM", .capacity = 128}, {.name = "PSRAM", .cost = 10}};
+    const PlanResult result = planned(networks, options);
+    ASSERT_TRUE(result.faults.empty()) << i;
+    const auto count =
+        static_cast<int>(runs_by_rows(result.plan, 0)) + static_cast<int>(runs_by_rows(result.plan, 1));
+    both += count == 2 ? 1 : 0;
+    one += count == 1 ? 1 : 0;
+    if (!is_streamed(result.plan)) continue;
+    const RunResult run = run_plan(networks, result.plan, {.check = RunCheck::tensors});
+    ASSERT_FALSE(run.fault) << i << ": " << run.fault->what;
+  }
+  EXPECT_GT(both, cases / 8);
+  EXPECT_GT(one, cases / 40);
+}
+
+}  // namespace
+}  // namespace stowage
