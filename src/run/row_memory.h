@@ -52,7 +52,7 @@ using PlacedPart = std::vector<PlacedBytes>;
 /// their own.
 class RowPlaces {
  public:
-  /// Requires a plan that passed `expect_plan_of` and `check_stream_form`.
+  /// Requires a plan that passed `expect_plan_of` and `check_tasks`.
   explicit RowPlaces(const Device& device);
 
   /// The present place of the part. Throws RunFault if it has none, or if its buffer does not hold the bytes.

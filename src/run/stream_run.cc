@@ -19,7 +19,7 @@
 #include <cstring>
 
 #include "base/checked.h"
-#include "check/stream.h"
+#include "check/against.h"
 #include "run/interpreter.h"
 #include "stowage/error.h"
 
@@ -30,7 +30,7 @@ namespace {
 const Plan& expect_streamed_plan_of(const Graph& graph, const Plan& plan) {
   const Graph* const graphs[]{&graph};
   expect_plan_of(graphs, plan);
-  const Faults faults = check::check_stream_form(plan, graph);
+  const Faults faults = check::check_tasks(plan, graph);
   if (!faults.empty()) throw RunFault{faults.front().what};
   return plan;
 }
