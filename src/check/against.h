@@ -15,9 +15,13 @@ struct Given {
   const Constants* constants = nullptr;  ///< Null: its weights are unknown.
 };
 
-/// Checks the plan against its networks: steps, live ranges, sizes, and missing tensors. Requires a plan of
-/// correct form.
+/// Checks the plan against its networks: steps, live ranges, sizes, and missing tensors. It does not prove the number of
+/// multiplies and the loads of Plan::streaming. Requires a plan of correct form.
 [[nodiscard]] Faults check_against(const Plan& plan, std::span<const Given> given);
+
+/// Checks what the steps of a plan by rows say of themselves: its tensors, their rows, and that each step by itself can
+/// run. Requires a correct form.
+[[nodiscard]] Faults check_tasks(const Plan& plan, const Graph& graph);
 
 /// The plan has every buffer of the list as given, and no other buffer.
 [[nodiscard]] Faults check_list(const Plan& plan, const Problem& list);

@@ -84,7 +84,7 @@ class Follower {
  public:
   Follower(const Plan& plan, const model::ClockTree& tree, std::size_t tensor, const std::string& name,
            std::size_t clock, Faults& faults)
-      : plan_(plan), name_(name), clock_(clock), faults_(faults) {
+      : plan_(plan), name_(name), bytes_(plan.tensors[tensor].tensor.bytes), clock_(clock), faults_(faults) {
     for (const View& view : plan.tensors[tensor].views) add_view(tree, view);
     std::sort(views_.begin(), views_.end(),
               [](const Seen& a, const Seen& b) { return a.life.lower < b.life.lower; });
@@ -171,7 +171,9 @@ class Follower {
                       .clock = clock_,
                       .life = life,
                       .is_given = use.is_given,
-                      .view = views_[v].view});
+                      .view = views_[v].view,
+                      .buffer = views_[v].view->buffer,
+                      .at = {views_[v].view->offset, bytes_, bytes_, bytes_, 1}});
   }
 
   void take(std::size_t v, const Use& use) {
@@ -213,6 +215,7 @@ class Follower {
 
   const Plan& plan_;
   const std::string& name_;
+  Bytes bytes_;
   std::size_t clock_;
   Faults& faults_;
   std::vector<Seen> views_;  ///< In time order.

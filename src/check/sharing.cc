@@ -1,5 +1,5 @@
-// Every need with a view makes boxes: addresses by time, one for each fragment of the tensor's content.
-// Overlapping boxes of one clock must have the same content (LiveContent).
+// Every need with a place makes boxes: bytes of a buffer by time, one for each run of bytes, or for each fragment of
+// the tensor's content. Overlapping boxes of one clock must have the same content (LiveContent).
 //
 // Bytes of different buffers do not overlap, unless the buffers do (places.cc). So only boxes in one buffer
 // are compared. Those of the buffer's own clock are compared directly. Needs of a branch may be in a buffer
@@ -13,6 +13,9 @@
 //
 // A position has two halves. In the first, the caller and bodies hand over inputs; in the second, an operator
 // runs. So two inputs cannot be in one place even if the operator at their first position writes over both.
+//
+// Views of rows may be longer than what steps need. So in plans by rows the bytes that no piece of a buffer reserves
+// are boxes, too, of nobody's content (FreeBoxes).
 
 #include "check/sharing.h"
 
@@ -22,18 +25,20 @@
 #include <deque>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <queue>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/overlap.h"
 #include "check/constants.h"
 #include "check/content.h"
 #include "check/names.h"
+#include "check/updates.h"
 
 namespace stowage::check {
 namespace {
@@ -58,13 +63,14 @@ struct Content {
   auto operator<=>(const Content&) const = default;
 };
 
-/// A need, and its network.
+/// A need, and its network; no need: bytes that are not reserved.
 struct Holder {
   std::size_t network = 0;
   const KeptBytes* need = nullptr;
 };
 
 struct HeldBox {
+  std::size_t buffer = 0;
   Lifetime life;  ///< In halves of positions.
   Bytes begin = 0;
   Bytes end = 0;
@@ -79,7 +85,11 @@ struct Conflict {
   Position at = 0;
 };
 
-/// Live addresses, each with its content.
+[[nodiscard]] Position end_of(const Holder& holder) {
+  return holder.need != nullptr ? holder.need->life.upper : 0;
+}
+
+/// Live bytes of a buffer, each with its content.
 class LiveContent {
  public:
   /// The holder of other content in these bytes, if any; after a conflict, do not call this object again.
@@ -97,7 +107,7 @@ class LiveContent {
       }
       Segment& segment = next->second;
       if (segment.content != box.content) return segment.longest;
-      if (segment.longest.need->life.upper < box.holder.need->life.upper) segment.longest = box.holder;
+      if (end_of(segment.longest) < end_of(box.holder)) segment.longest = box.holder;
       ++segment.holders;
       done = segment.end;
       ++next;
@@ -134,29 +144,40 @@ class LiveContent {
 /// A deque, because it grows without a second copy of the boxes.
 using HeldBoxes = std::deque<HeldBox>;
 
-/// Sorts the boxes by the begin of their live ranges.
-std::optional<Conflict> find_conflict(HeldBoxes& boxes) {
+/// Calls `report` with a conflict of each buffer that has one. Sorts the boxes by buffer and the begin of their live
+/// ranges.
+template <typename Report>
+void find_conflicts(HeldBoxes& boxes, const Report& report) {
   std::sort(boxes.begin(), boxes.end(), [](const HeldBox& a, const HeldBox& b) {
-    return std::tuple(a.life.lower, a.begin, a.holder.network, a.holder.need->tensor) <
-           std::tuple(b.life.lower, b.begin, b.holder.network, b.holder.need->tensor);
+    const auto tensor = [](const Holder& it) {
+      return it.need != nullptr ? it.need->tensor : std::numeric_limits<TensorId>::max();
+    };
+    return std::tuple(a.buffer, a.life.lower, a.begin, a.holder.network, tensor(a.holder)) <
+           std::tuple(b.buffer, b.life.lower, b.begin, b.holder.network, tensor(b.holder));
   });
   using Ending = std::pair<Position, std::size_t>;  // end of a live range, box
-  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
-  LiveContent live;
-  for (std::size_t b = 0; b < boxes.size(); ++b) {
-    const HeldBox& box = boxes[b];
-    if (box.life.lower >= box.life.upper || box.begin >= box.end) continue;
-    for (; !endings.empty() && endings.top().first <= box.life.lower; endings.pop())
-      live.remove(boxes[endings.top().second]);
-    if (const auto other = live.add(box)) return Conflict{*other, box.holder, box.life.lower / 2};
-    endings.emplace(box.life.upper, b);
+  for (std::size_t b = 0; b < boxes.size();) {
+    const std::size_t buffer = boxes[b].buffer;
+    std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
+    LiveContent live;
+    bool has_conflict = false;
+    for (; b < boxes.size() && boxes[b].buffer == buffer; ++b) {
+      const HeldBox& box = boxes[b];
+      if (has_conflict || box.life.lower >= box.life.upper || box.begin >= box.end) continue;
+      for (; !endings.empty() && endings.top().first <= box.life.lower; endings.pop())
+        live.remove(boxes[endings.top().second]);
+      if (const auto other = live.add(box)) {
+        report(buffer, Conflict{*other, box.holder, box.life.lower / 2});
+        has_conflict = true;
+      }
+      endings.emplace(box.life.upper, b);
+    }
   }
-  return std::nullopt;
 }
 
 /// What the boxes hold at any time, as boxes with that live range. Bytes whose content changes get a content
 /// of their own, numbered from `unique` on.
-HeldBoxes held_together(const HeldBoxes& boxes, const Lifetime& life, std::size_t& unique) {
+HeldBoxes held_together(std::span<const HeldBox> boxes, const Lifetime& life, std::size_t& unique) {
   using Event = std::tuple<Bytes, bool, std::size_t>;  // address, true if the box begins there, box
   std::vector<Event> events;
   for (std::size_t b = 0; b < boxes.size(); ++b) {
@@ -180,7 +201,7 @@ HeldBoxes held_together(const HeldBoxes& boxes, const Lifetime& life, std::size_
       if (last != nullptr && is_same && last->end == done && last->content == content) {
         last->end = address;
       } else {
-        together.push_back({life, done, address, content, present.begin()->second.holder});
+        together.push_back({boxes[b].buffer, life, done, address, content, present.begin()->second.holder});
       }
     }
     done = address;
@@ -196,11 +217,85 @@ HeldBoxes held_together(const HeldBoxes& boxes, const Lifetime& life, std::size_
 
 // From needs to boxes
 
-/// Boxes of one clock, by memory.
-using BoxesByMemory = std::map<std::size_t, HeldBoxes>;
+constexpr std::int64_t most_boxes = std::int64_t{1} << 23;
+
+/// The bytes that pieces of a buffer leave free. Pieces do not overlap.
+class FreeBoxes {
+ public:
+  FreeBoxes(const Buffer& buffer, const HeldBox& like, HeldBoxes& boxes) : like_(like), boxes_(boxes) {
+    if (buffer.size > 0) free_.emplace(0, Free{buffer.size, 0});
+  }
+
+  void run(const std::vector<Piece>& pieces) {
+    std::vector<std::pair<Position, const Piece*>> begins;
+    std::vector<std::pair<Position, const Piece*>> ends;
+    for (const Piece& piece : pieces) {
+      if (!piece.is_ever_alive()) continue;
+      begins.emplace_back(piece.life.lower, &piece);
+      ends.emplace_back(piece.life.upper, &piece);
+    }
+    std::sort(begins.begin(), begins.end());
+    std::sort(ends.begin(), ends.end());
+    auto end = ends.begin();
+    const auto end_up_to = [&](Position at) {
+      for (; end != ends.end() && end->first <= at; ++end)
+        free_.emplace(end->second->offset, Free{end->second->offset + end->second->size, end->first});
+    };
+    for (const auto& [at, piece] : begins) {
+      end_up_to(at);
+      reserve(*piece, at);
+    }
+    end_up_to(largest_value);
+    for (const auto& [begin, free] : free_) add(begin, free.end, free, largest_value);
+  }
+
+ private:
+  struct Free {
+    Bytes end = 0;
+    Position since = 0;
+  };
+
+  void reserve(const Piece& piece, Position at) {
+    const Bytes end = piece.offset + piece.size;
+    auto it = free_.upper_bound(piece.offset);
+    if (it != free_.begin()) --it;
+    while (it != free_.end() && it->first < end) {
+      const auto [begin, free] = *it;
+      if (free.end <= piece.offset) {
+        ++it;
+        continue;
+      }
+      it = free_.erase(it);
+      add(std::max(begin, piece.offset), std::min(free.end, end), free, at);
+      if (begin < piece.offset) free_.emplace(begin, Free{piece.offset, free.since});
+      if (free.end > end) free_.emplace(end, Free{free.end, free.since});
+    }
+  }
+
+  void add(Bytes begin, Bytes end, const Free& free, Position until) {
+    if (free.since >= until) return;
+    HeldBox box = like_;
+    box.life = {2 * free.since, 2 * until};
+    box.begin = begin;
+    box.end = end;
+    boxes_.push_back(box);
+  }
+
+  HeldBox like_;
+  HeldBoxes& boxes_;
+  std::map<Bytes, Free> free_;  ///< By first byte.
+};
+
+/// True if two pieces overlap; `check_places` reports that.
+bool pieces_overlap(const Buffer& buffer) {
+  std::vector<base::Box> boxes;
+  for (const Piece& piece : buffer.pieces)
+    boxes.push_back({piece.life, piece.offset, piece.offset + piece.size, boxes.size()});
+  return base::find_overlap(boxes).has_value();
+}
 
 /// Boxes by the rank of their clocks, forked clocks first.
-using BoxesByClock = std::map<std::size_t, BoxesByMemory, std::greater<>>;
+using BoxesByClock = std::map<std::size_t, HeldBoxes, std::greater<>>;
 
 /// Makes the boxes of all needs.
 class BoxMaker {
@@ -211,15 +306,16 @@ class BoxMaker {
 
   BoxesByClock make() {
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      for (const KeptBytes& need : networks_[n].played.needs) {
-        if (need.view != nullptr) note_user(need.view->buffer, sources_.of_all({n, need.tensor}));
+      for (const KeptBytes& need : networks_[n].played.needs.all) {
+        if (need.has_place()) note_user(need.buffer, source_of({n, &need}));
       }
     }
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      for (const KeptBytes& need : networks_[n].played.needs) {
-        if (need.view != nullptr) add_need({n, &need});
+      for (const KeptBytes& need : networks_[n].played.needs.all) {
+        if (need.has_place()) add_need({n, &need});
       }
     }
+    if (networks_.size() == 1 && networks_[0].part.is_by_rows) add_free_boxes();
     return std::move(boxes_);
   }
 
@@ -235,6 +331,19 @@ class BoxMaker {
     users.first = source;
   }
 
+  /// Sums and rows that are stored row by row are contents of their own.
+  [[nodiscard]] std::size_t source_of(const Holder& holder) const {
+    const KeptBytes& need = *holder.need;
+    if (need.sums_of) return 2 * sources_.size() + *need.sums_of;
+    const std::size_t source = sources_.of_all({holder.network, need.tensor});
+    const bool is_row_major = need.is_in_whole_view() || part_of(holder).rows[need.tensor].outer == 1;
+    return is_row_major ? source : sources_.size() + source;
+  }
+
+  [[nodiscard]] const NetworkSteps& part_of(const Holder& holder) const {
+    return networks_[holder.network].part;
+  }
+
   void add_need(const Holder& holder) {
     const KeptBytes& need = *holder.need;
     add_boxes(holder, need.clock,
@@ -246,19 +355,35 @@ class BoxMaker {
 
   void add_boxes(const Holder& holder, std::size_t clock, const Lifetime& halves) {
     const KeptBytes& need = *holder.need;
-    const Place& place = plan_.places[need.view->buffer];
-    const Bytes address = place.offset + need.view->offset;
-    const TensorRef tensor{holder.network, need.tensor};
-    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)][place.memory];
-    const auto add = [&](const Fragment& part) {
-      const Bytes begin = address + part.begin;
-      boxes.push_back({halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
-    };
-    const auto fragments = sources_.of(tensor);
-    if (fragments.empty() || !users_[need.view->buffer].are_several) {
-      add({0, networks_[holder.network].graph.tensors[need.tensor].bytes, sources_.of_all(tensor), 0});
-    } else {
-      std::for_each(fragments.begin(), fragments.end(), add);
+    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)];
+    // Rows that are added up or computed again change bytes that copies of them repeat.
+    const auto fragments =
+        part_of(holder).is_by_rows ? std::span<const Fragment>() : sources_.of({holder.network, need.tensor});
+    if (!fragments.empty() && users_[need.buffer].are_several) {
+      for (const Fragment& part : fragments) {
+        const Bytes begin = need.at.first + part.begin;
+        boxes.push_back(
+            {need.buffer, halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
+      }
+      return;
+    }
+    const Bytes shift = need.sums_of              ? need.at.first
+                        : need.is_in_whole_view() ? need.view->offset
+                                                  : need.at.first - need.rows.first * need.at.step;
+    for (std::int64_t i = 0; i < need.runs(); ++i) {
+      const Bytes begin = need.at.first + i * need.at.stride;
+      boxes.push_back(
+          {need.buffer, halves, begin, begin + need.bytes_of_run(), {source_of(holder), shift}, holder});
+    }
+  }
+
+  void add_free_boxes() {
+    HeldBoxes& boxes = boxes_[tree_.rank_of(0)];
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const Buffer& buffer = plan_.buffers[b];
+      if (!users_[b].first || pieces_overlap(buffer)) continue;
+      const Content nobodys{std::numeric_limits<std::size_t>::max(), 0};
+      FreeBoxes(buffer, {.buffer = b, .life = {}, .content = nobodys}, boxes).run(buffer.pieces);
     }
   }
 
@@ -270,69 +395,59 @@ class BoxMaker {
   std::vector<Users> users_;  ///< Of each buffer.
 };
 
-/// Passes what a branch has in buffers of clocks that fork it up to these clocks.
-void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const BoxesByMemory& boxes,
+/// Passes what a branch has in buffers of clocks that fork it up to these clocks. The boxes are sorted by buffer.
+void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const HeldBoxes& boxes,
              std::size_t& unique, BoxesByClock& all) {
   const model::Moment& fork = *tree.fork_of(clock);
-  for (const auto& [memory, of_memory] : boxes) {
-    std::map<std::size_t, HeldBoxes> by_buffer;
-    for (const HeldBox& box : of_memory) {
-      const std::size_t buffer = box.holder.need->view->buffer;
-      if (plan.buffers[buffer].clock != clock) by_buffer[buffer].push_back(box);
-    }
-    for (const auto& [buffer, of_buffer] : by_buffer) {
-      const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
-      HeldBoxes& parents = all[tree.rank_of(fork.clock)][memory];
-      parents.insert(parents.end(), together.begin(), together.end());
-    }
+  for (auto it = boxes.begin(); it != boxes.end();) {
+    const std::size_t buffer = it->buffer;
+    const auto last = std::find_if(it, boxes.end(), [&](const HeldBox& box) { return box.buffer != buffer; });
+    const std::vector<HeldBox> of_buffer(it, last);
+    it = last;
+    if (plan.buffers[buffer].clock == clock) continue;
+    const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
+    HeldBoxes& parents = all[tree.rank_of(fork.clock)];
+    parents.insert(parents.end(), together.begin(), together.end());
   }
+}
+
+std::string name_of(const Network& network, const KeptBytes& need) {
+  if (need.sums_of) return "the sums of " + describe(network.graph(), 0, *need.sums_of);
+  const std::string name = describe(network.graph(), need.tensor);
+  if (!network.part.is_by_rows || is_constant(network.graph().tensors[need.tensor].kind)) return name;
+  const std::string since = need.is_given ? "given at the start" : fmt::format("of step {}", need.life.lower);
+  if (!network.part.rows[need.tensor].axis) return fmt::format("{}, {},", name, since);
+  return fmt::format("rows {} to {} of {}, {},", need.rows.first, need.rows.second, name, since);
 }
 
 void check_content(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults) {
-  const auto name = [&](const Holder& holder) {
-    return describe(networks[holder.network].graph, holder.need->tensor);
-  };
+  const auto name = [&](const Holder& holder) { return name_of(networks[holder.network], *holder.need); };
   const Sources sources(networks, joined);
-  std::size_t unique = sources.size();
+  std::size_t unique = 2 * sources.size();
   BoxesByClock all = BoxMaker(plan, tree, networks, sources).make();
   while (!all.empty()) {
     const std::size_t clock = tree.clock_of_rank(all.begin()->first);
-    BoxesByMemory boxes = std::move(all.begin()->second);
+    HeldBoxes boxes = std::move(all.begin()->second);
     all.erase(all.begin());
-    for (auto& [memory, of_memory] : boxes) {
-      if (const auto conflict = find_conflict(of_memory)) {
+    find_conflicts(boxes, [&](std::size_t buffer, const Conflict& conflict) {
+      const std::string where =
+          fmt::format("{} at position {}{}", name_of_buffer(plan, buffer), conflict.at, of_clock(clock));
+      if (conflict.first.need == nullptr || conflict.second.need == nullptr) {
+        const Holder& holder = conflict.first.need == nullptr ? conflict.second : conflict.first;
+        faults.push_back({FaultKind::accounting, fmt::format("not all of the bytes are reserved for {} in {}",
+                                                             name(holder), where)});
+      } else {
         faults.push_back(
-            {FaultKind::overlap,
-             fmt::format("{} and {} need the same bytes for different content at position {}{}",
-                         name(conflict->first), name(conflict->second), conflict->at, of_clock(clock))});
+            {FaultKind::overlap, fmt::format("{} and {} need a byte for different content in {}",
+                                             name(conflict.first), name(conflict.second), where)});
       }
-    }
+    });
     if (clock != 0) hand_up(plan, tree, clock, boxes, unique, all);
   }
 }
 
-/// For each operator that runs and copies bytes, the copies that need no work in any run.
-using Removed = std::unordered_map<const Operator*, std::vector<bool>>;
-
-Removed removed_copies(const Graph& graph, const Played& played) {
-  Removed removed;
-  for (const PassedOn& passed : played.copies) {
-    const ByteCopy& copy = passed.op->copies[passed.copy];
-    const View* const read = passed.read ? played.needs[*passed.read].view : nullptr;
-    const View* const written = passed.written ? played.needs[*passed.written].view : nullptr;
-    const bool is_in_place = read != nullptr && written != nullptr && read->buffer == written->buffer &&
-                             read->offset + copy.from == written->offset + copy.to;
-    const auto found = removed.find(passed.op);
-    auto& of_operator = found != removed.end()
-                            ? found->second
-                            : removed.emplace(passed.op, fixed_copies(graph, *passed.op)).first->second;
-    of_operator[passed.copy] = of_operator[passed.copy] && is_in_place;
-  }
-  return removed;
-}
-
-void add_to(CopiesRemoved& sum, const Removed& removed) {
+void add_to(CopiesRemoved& sum, const RemovedCopies& removed) {
   for (const auto& [op, is_removed] : removed) {
     for (std::size_t c = 0; c < is_removed.size(); ++c) {
       if (!is_removed[c]) continue;
@@ -345,7 +460,7 @@ void add_to(CopiesRemoved& sum, const Removed& removed) {
 /// The operands that a kernel does not touch, because all of its work on them is removed copies.
 class Untouched {
  public:
-  Untouched(const Graph& graph, const Operator& op, const Removed& removed)
+  Untouched(const Graph& graph, const Operator& op, const RemovedCopies& removed)
       : inputs_(op.inputs.size(), false), outputs_(op.outputs.size(), false) {
     const auto it = removed.find(&op);
     if (it == removed.end()) return;
@@ -381,7 +496,7 @@ class Untouched {
   std::vector<bool> outputs_;
 };
 
-void mark_touched(const Graph& graph, const Operator& op, const Removed& removed,
+void mark_touched(const Graph& graph, const Operator& op, const RemovedCopies& removed,
                   std::vector<bool>& touched) {
   const Untouched untouched(graph, op, removed);
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -394,7 +509,7 @@ void mark_touched(const Graph& graph, const Operator& op, const Removed& removed
 }
 
 /// Tensors that kernels, callers or the runtime's hand-overs read or write in place.
-std::vector<bool> touched_tensors(const Graph& graph, const Removed& removed) {
+std::vector<bool> touched_tensors(const Graph& graph, const RemovedCopies& removed) {
   std::vector<bool> touched(graph.tensors.size(), false);
   for (const Subgraph& subgraph : graph.subgraphs) {
     for (const auto* tensors : {&subgraph.inputs, &subgraph.outputs}) {
@@ -407,29 +522,43 @@ std::vector<bool> touched_tensors(const Graph& graph, const Removed& removed) {
   return touched;
 }
 
-void check_alignment(const Plan& plan, const Network& network, const Removed& removed, Faults& faults) {
-  const auto touched = touched_tensors(network.graph, removed);
-  for (const KeptBytes& need : network.played.needs) {
-    if (need.view == nullptr || !touched[need.tensor] || network.graph.tensors[need.tensor].bytes == 0)
+void check_alignment(const Plan& plan, const Network& network, const RemovedCopies& removed, Faults& faults) {
+  const auto touched = touched_tensors(network.graph(), removed);
+  for (const KeptBytes& need : network.played.needs.all) {
+    if (need.view == nullptr || !touched[need.tensor] || network.graph().tensors[need.tensor].bytes == 0)
       continue;
     const Bytes address = plan.places[need.view->buffer].offset + need.view->offset;
     const Bytes alignment = plan.buffers[need.view->buffer].alignment;
     if (address % alignment != 0) {
       faults.push_back({FaultKind::alignment,
                         fmt::format("{} is at {}, which is not a multiple of its buffer's alignment {}",
-                                    describe(network.graph, need.tensor), address, alignment)});
+                                    describe(network.graph(), need.tensor), address, alignment)});
     }
   }
 }
 
 }  // namespace
 
-void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
+void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<Network> networks,
                    std::span<const Joined> joined, Faults& faults) {
+  std::int64_t runs = 0;
+  for (const Network& network : networks) {
+    for (const KeptBytes& need : network.played.needs.all)
+      runs = std::min(runs + need.runs(), most_boxes + 1);
+  }
+  if (runs > most_boxes) {
+    faults.push_back(
+        {FaultKind::format,
+         fmt::format("rows are scattered over more than {} runs of bytes; this version understands no more",
+                     most_boxes)});
+    return;
+  }
   check_content(plan, tree, networks, joined, faults);
   CopiesRemoved sum;
-  for (const Network& network : networks) {
-    const Removed removed = removed_copies(network.graph, network.played);
+  for (Network& network : networks) {
+    if (network.part.is_by_rows)
+      continue;  // this version counts no copies there, and rows need not be aligned
+    const RemovedCopies removed = removed_copies(network.part, network.played.tasks, network.played.needs);
     add_to(sum, removed);
     check_alignment(plan, network, removed, faults);
   }

@@ -14,9 +14,11 @@ namespace stowage::check {
 
 /// A network, and the views that meet its needs.
 struct Network {
-  const Graph& graph;
+  NetworkSteps part{};
   const Constants* constants = nullptr;  ///< Null: its weights are unknown.
   Played played{};
+
+  [[nodiscard]] const Graph& graph() const { return *part.graph; }
 };
 
 struct TensorRef {
@@ -31,8 +33,9 @@ struct Joined {
 };
 
 /// Tensors share bytes only if these are the same byte of the same source, the claims about removed copies
-/// are true, and every tensor that a kernel touches is aligned. Feeds are ordered from their sources.
-void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
+/// are true, and every tensor that a kernel touches is aligned. In plans by rows, pieces of the buffers hold all
+/// bytes that are needed. Feeds are ordered from their sources.
+void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<Network> networks,
                    std::span<const Joined> joined, Faults& faults);
 
 }  // namespace stowage::check

@@ -1,0 +1,279 @@
+// Sweeps over the rows of a tensor, upwards: views begin and end, and at every row its views follow each other in
+// time. The view of a need is then the last one that begins early enough.
+//
+//   time ->      0 . . . . 5 . . . . 10
+//   row 4        [  view a  ]
+//   row 5        [  view a  ]
+//   row 6              [  view b  ]
+//   row 7              [  view b  ]
+//
+// A need of rows 4 to 8 is cut where views begin or end (at row 6): it lies partly in one view, partly in another,
+// each a run of its own. In a ring it is also cut where the ring wraps around. A tensor without rows is one row, and
+// its views are of all of it. A view may be in a buffer of a clock that forks the network's; then it lives as long as
+// the fork.
+
+#include "check/views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/checked.h"
+#include "check/matching.h"
+#include "check/names.h"
+
+namespace stowage::check {
+namespace {
+
+constexpr std::size_t most_runs = std::size_t{1} << 23;
+
+Rows rows_in(const View& view, const TensorRows& rows) {
+  return view.rows ? Rows{view.rows->begin, view.rows->end} : Rows{0, rows.count};
+}
+
+/// The live range of the need as another clock sees it; none if part of it is not visible from there.
+std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Position upper,
+                                const model::ClockTree& tree) {
+  auto life = tree.seen_from(clock, {need.clock, {need.life.lower, upper}});
+  for (const model::Stretch& stretch : need.beyond) {
+    const auto more = tree.seen_from(clock, stretch);
+    if (!life || !more) return std::nullopt;
+    life = {std::min(life->lower, more->lower), std::max(life->upper, more->upper)};
+  }
+  return life;
+}
+
+std::string text_of_lack(const NetworkSteps& part, const KeptBytes& need) {
+  return fmt::format("{}{} needs its bytes from {} to {}{}{}, but no view has it all that time",
+                     part.rows[need.tensor].axis ? fmt::format("row {} of ", need.rows.first) : "",
+                     describe(*part.graph, need.tensor), need.life.lower, need.life.upper,
+                     of_clock(need.clock), need.beyond.empty() ? "" : ", and while other models run");
+}
+
+class Placing {
+ public:
+  Placing(const NetworkSteps& part, const model::ClockTree& tree, TensorId tensor,
+          std::vector<KeptBytes>& placed, Faults& faults)
+      : part_(part),
+        tree_(tree),
+        tensor_(tensor),
+        rows_(part.rows[tensor]),
+        placed_(placed),
+        faults_(faults) {}
+
+  void run(std::span<KeptBytes> needs) {
+    const std::vector<const View*> views = views_by_row();
+    const std::vector<std::int64_t> cuts = cuts_of(views);
+    std::size_t runs = 0;
+    for (const KeptBytes& need : needs) {
+      const auto first = std::upper_bound(cuts.begin(), cuts.end(), need.rows.first);
+      runs += 1 + static_cast<std::size_t>(std::lower_bound(first, cuts.end(), need.rows.second) - first);
+      if (runs <= most_runs) continue;
+      return fault(FaultKind::format,
+                   fmt::format("{} is in more than {} runs of rows; this version understands no more",
+                               describe(*part_.graph, tensor_), most_runs));
+    }
+    std::vector<KeptBytes> cut;
+    cut.reserve(runs);
+    for (KeptBytes& need : needs) {
+      for (auto at = std::upper_bound(cuts.begin(), cuts.end(), need.rows.first);
+           at != cuts.end() && *at < need.rows.second; ++at) {
+        cut.push_back(need);
+        cut.back().rows.second = need.rows.first = *at;
+      }
+      cut.push_back(std::move(need));
+    }
+    std::stable_sort(cut.begin(), cut.end(),
+                     [](const KeptBytes& a, const KeptBytes& b) { return a.rows < b.rows; });
+    auto next = views.begin();
+    for (KeptBytes& need : cut) {
+      for (; next != views.end() && rows_in(**next, rows_).first <= need.rows.first; ++next) begin(**next);
+      end_before(need.rows.first);
+      place(std::move(need));
+    }
+    for (; next != views.end(); ++next) begin(**next);
+  }
+
+ private:
+  void fault(FaultKind kind, std::string what) {
+    if (!std::exchange(has_fault_, true)) faults_.push_back({kind, std::move(what)});  // reported once
+  }
+
+  [[nodiscard]] std::size_t clock_of(const View& view) const {
+    return part_.plan->buffers[view.buffer].clock;
+  }
+
+  [[nodiscard]] std::vector<const View*> views_by_row() const {
+    std::vector<const View*> views;
+    for (const View& view : part_.matched[tensor_]->views) {
+      if (view.life.lower < view.life.upper || !part_.is_by_rows) views.push_back(&view);
+    }
+    std::sort(views.begin(), views.end(), [&](const View* a, const View* b) {
+      return std::tuple(rows_in(*a, rows_), a->life.lower, a->life.upper) <
+             std::tuple(rows_in(*b, rows_), b->life.lower, b->life.upper);
+    });
+    return views;
+  }
+
+  /// Rows with which views begin or end.
+  [[nodiscard]] std::vector<std::int64_t> cuts_of(const std::vector<const View*>& views) const {
+    std::vector<std::int64_t> cuts;
+    for (const View* const view : views) {
+      const Rows rows = rows_in(*view, rows_);
+      cuts.insert(cuts.end(), {rows.first, rows.second});
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    return cuts;
+  }
+
+  using Begin = std::pair<std::size_t, Position>;  // the clock of a view, and its first position
+  using Present = std::multimap<Begin, const View*>;
+
+  /// From here on the view has the rows while it is live; no other view of its clock does.
+  void begin(const View& view) {
+    end_before(rows_in(view, rows_).first);
+    const Begin key{clock_of(view), view.life.lower};
+    const auto next = present_.upper_bound(key);
+    const bool meets_next =
+        next != present_.end() && next->first.first == key.first && next->first.second < view.life.upper;
+    const bool meets_previous = next != present_.begin() && std::prev(next)->first.first == key.first &&
+                                std::prev(next)->second->life.upper > view.life.lower;
+    if (meets_next || meets_previous) {
+      const View& other = meets_next ? *next->second : *std::prev(next)->second;
+      fault(FaultKind::accounting,
+            fmt::format("{}{} is in two views at position {}, in {} and in {}",
+                        rows_.axis ? fmt::format("row {} of ", rows_in(view, rows_).first) : "",
+                        describe(*part_.graph, tensor_), std::max(view.life.lower, other.life.lower),
+                        name_of_buffer(*part_.plan, other.buffer), name_of_buffer(*part_.plan, view.buffer)));
+      return;
+    }
+    ends_.emplace(rows_in(view, rows_).second, present_.emplace(key, &view));
+  }
+
+  void end_before(std::int64_t row) {
+    while (!ends_.empty() && ends_.begin()->first <= row) {
+      present_.erase(ends_.begin()->second);
+      ends_.erase(ends_.begin());
+    }
+  }
+
+  void place(KeptBytes need) {
+    const View* const view = view_of(need);
+    if (view == nullptr) return fault(FaultKind::accounting, text_of_lack(part_, need));
+    need.view = view;
+    need.buffer = view->buffer;
+    if (view->ring) return add_in_ring(std::move(need));
+    if (view->rows)
+      return add_run(std::move(need), view->offset + (need.rows.first - view->rows->begin) * rows_.bytes);
+    need.at = runs_of_whole(*view, rows_);
+    need.at.first += need.rows.first * need.at.step;
+    placed_.push_back(std::move(need));
+  }
+
+  /// Of each clock, the last view that begins early enough.
+  [[nodiscard]] const View* view_of(const KeptBytes& need) const {
+    // A plan of whole operators lets a view end where its tensor is written over.
+    const Position upper = need.life.upper - (need.may_end_early && !part_.is_by_rows ? 1 : 0);
+    for (auto it = present_.begin(); it != present_.end();) {
+      const std::size_t clock = it->first.first;
+      const auto next = present_.lower_bound({clock + 1, std::numeric_limits<Position>::min()});
+      const auto life = life_on(clock, need, upper, tree_);
+      const auto after = life ? present_.upper_bound({clock, life->lower}) : it;
+      const View* const view = after == it ? nullptr : std::prev(after)->second;
+      if (view != nullptr && life->upper <= view->life.upper) return view;
+      it = next;
+    }
+    return nullptr;
+  }
+
+  void add_run(KeptBytes need, Bytes first) {
+    need.at = {first, rows_.bytes, rows_.bytes, rows_.bytes, 1};
+    placed_.push_back(std::move(need));
+  }
+
+  void add_in_ring(KeptBytes need) {
+    const Ring& ring = *need.view->ring;
+    const std::int64_t round = base::checked_multiply(ring.granule, ring.count).value_or(largest_value);
+    const Rows rows = need.rows;
+    if (rows.second - rows.first > round) {
+      return fault(
+          FaultKind::overlap,
+          fmt::format("row {} of {} is in a ring of {} rows in the place of row {}, and both are needed at "
+                      "position {}",
+                      rows.first + round, describe(*part_.graph, tensor_), round, rows.first,
+                      need.life.lower));
+    }
+    for (std::int64_t row = rows.first; row < rows.second; row = need.rows.second) {
+      const std::int64_t in_round = row % round;
+      need.rows = {row, std::min(rows.second, row + (round - in_round))};
+      add_run(need, need.view->offset + in_round * rows_.bytes);
+    }
+  }
+
+  const NetworkSteps& part_;
+  const model::ClockTree& tree_;
+  TensorId tensor_;
+  const TensorRows& rows_;
+  std::vector<KeptBytes>& placed_;
+  Faults& faults_;
+  bool has_fault_ = false;
+  Present present_;                                      ///< Views that have the present row.
+  std::multimap<std::int64_t, Present::iterator> ends_;  ///< Their end rows.
+};
+
+/// Tensors that must have a place: all that steps read and write, except those that the caller may own.
+std::vector<bool> planned_tensors(const NetworkSteps& part) {
+  std::vector<bool> planned = may_be_elsewhere(*part.graph);
+  planned.flip();
+  for (TensorId t = 0; t < planned.size(); ++t) {
+    const Tensor& tensor = part.graph->tensors[t];
+    planned[t] = part.matched[t] != nullptr && !is_constant(tensor.kind) && tensor.bytes > 0 &&
+                 !part.is_moved[t] && (planned[t] || !part.matched[t]->views.empty());
+  }
+  if (!part.is_by_rows) return planned;
+  for (const Step& step : part.steps()) {
+    const auto* const arrive = std::get_if<Arrive>(&step);
+    const auto* const leave = std::get_if<Leave>(&step);
+    if (arrive == nullptr && leave == nullptr) continue;
+    const auto t = part.id_of(arrive != nullptr ? arrive->tensor : leave->tensor);
+    if (t && part.matched[*t] != nullptr) planned[*t] = is_variable(part.graph->tensors[*t]);
+  }
+  return planned;
+}
+
+}  // namespace
+
+Runs runs_of_whole(const View& view, const TensorRows& rows) {
+  const Bytes inner = rows.bytes / rows.outer;
+  return {view.offset, inner, inner, rows.outer == 1 ? inner : inner * rows.count, rows.outer};
+}
+
+void place(const NetworkSteps& part, const model::ClockTree& tree, Needs& needs, Faults& faults) {
+  const std::vector<bool> planned = planned_tensors(part);
+  Needs placed;
+  placed.all.reserve(needs.all.size());
+  for (TensorId t = 0; t < planned.size(); ++t) {
+    placed.first.push_back(placed.all.size());
+    if (planned[t]) Placing(part, tree, t, placed.all, faults).run(needs.of(t));
+  }
+  placed.first.push_back(placed.all.size());
+  needs = std::move(placed);
+}
+
+void check_ends(const NetworkSteps& part, const model::ClockTree& tree, const Needs& needs, Faults& faults) {
+  for (const KeptBytes& need : needs.all) {
+    if (need.view == nullptr) continue;
+    const auto life = life_on(part.plan->buffers[need.view->buffer].clock, need, need.life.upper, tree);
+    if (life && life->upper > need.view->life.upper)
+      faults.push_back({FaultKind::accounting, text_of_lack(part, need)});
+  }
+}
+
+}  // namespace stowage::check
