@@ -323,7 +323,7 @@ void finish_network(const Plan& plan, const model::ClockTree& tree, std::vector<
   const Graph& graph = network.graph();
   Played& played = network.played;
   place(network.part, tree, played.needs, faults);
-  end_written_over(network.part, played.tasks, played.needs);
+  end_written_over(network.part, tree, played.tasks, played.needs);
   check_ends(network.part, tree, played.needs, faults);
   for (const StateTie& tie : graph.ties) check_tie(graph, tie, network.part.matched, faults);
   check_hand_overs(graph, network.part.matched, faults);

@@ -329,12 +329,11 @@ class Replay {
 
   [[nodiscard]] bool may_write_over(const Operator& op, std::size_t i) const {
     if (written_over(part_, op, i)) return true;
-    const TensorId t = *op.inputs[i];
-    if (op.outputs.size() != 1 || part_.is_fed[t] || part_.is_moved[t]) return false;
-    return std::any_of(op.row_axes.begin(), op.row_axes.end(), [&](const RowAxis& along) {
-      const RowRead* const by_rows = row_read(along, i);
-      return by_rows != nullptr && by_rows->kept_at;
-    });
+    return part_.is_by_rows && op.outputs.size() == 1 &&
+           std::any_of(op.row_axes.begin(), op.row_axes.end(), [&](const RowAxis& along) {
+             const RowRead* const by_rows = row_read(along, i);
+             return by_rows != nullptr && by_rows->kept_at;
+           });
   }
 
   void read(TensorId t, const Rows& rows, const PresentRows::Until& until, const std::string& reader) {

@@ -39,6 +39,7 @@ struct KeptBytes {
   bool is_last = false;          ///< The value when the steps end.
   bool may_end_early = false;    ///< At `life.upper - 1` only an operator reads it that may write over it.
   bool is_written_over = false;  ///< By the operator at `life.upper`, which reads it first.
+  bool has_other_views = false;  ///< The tensor has views of one clock that are live together.
   bool is_followed = false;      ///< The tensor moves: its value is followed from view to view (moves.cc).
   std::optional<std::size_t> sums_of{};  ///< The operator whose sums these are; none: a tensor.
   const View* view = nullptr;            ///< The view that meets the need; null if there is none.

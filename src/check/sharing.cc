@@ -1,10 +1,9 @@
 // Every need with a place makes boxes: bytes of a buffer by time, one for each run of bytes, or for each fragment of
 // the tensor's content. Overlapping boxes of one clock must have the same content (LiveContent).
 //
-// Bytes of different buffers do not overlap, unless the buffers do (places.cc). So only boxes in one buffer
-// are compared. Those of the buffer's own clock are compared directly. Needs of a branch may be in a buffer
-// of a clock that forks it. They are compared on their own clock; then all of them together, for as long as
-// the fork takes, are compared with what its parent and the fork's other branches have in that buffer:
+// Boxes of one clock are compared by address. Needs of a branch may be in a buffer of a clock that forks it. They are
+// compared on their own clock; then all of them together, for as long as the fork takes, are compared with what its
+// parent and the fork's other branches have in that buffer:
 //
 //   clock 1, forked at 4       clock 0
 //   position  0   1   2        position   3   4   5
@@ -15,7 +14,8 @@
 // runs. So two inputs cannot be in one place even if the operator at their first position writes over both.
 //
 // Views of rows may be longer than what steps need. So in plans by rows the bytes that no piece of a buffer reserves
-// are boxes, too, of nobody's content (FreeBoxes).
+// are boxes, too, of nobody's content (FreeBoxes), and each buffer is a space of its own. Places of buffers do not
+// overlap (places.cc).
 
 #include "check/sharing.h"
 
@@ -70,8 +70,8 @@ struct Holder {
 };
 
 struct HeldBox {
-  std::size_t buffer = 0;
-  Lifetime life;  ///< In halves of positions.
+  std::size_t space = 0;  ///< Only bytes of one space are compared.
+  Lifetime life;          ///< In halves of positions.
   Bytes begin = 0;
   Bytes end = 0;
   Content content{};
@@ -144,7 +144,7 @@ class LiveContent {
 /// A deque, because it grows without a second copy of the boxes.
 using HeldBoxes = std::deque<HeldBox>;
 
-/// Calls `report` with a conflict of each buffer that has one. Sorts the boxes by buffer and the begin of their live
+/// Calls `report` with a conflict of each space that has one. Sorts the boxes by space and the begin of their live
 /// ranges.
 template <typename Report>
 void find_conflicts(HeldBoxes& boxes, const Report& report) {
@@ -152,22 +152,22 @@ void find_conflicts(HeldBoxes& boxes, const Report& report) {
     const auto tensor = [](const Holder& it) {
       return it.need != nullptr ? it.need->tensor : std::numeric_limits<TensorId>::max();
     };
-    return std::tuple(a.buffer, a.life.lower, a.begin, a.holder.network, tensor(a.holder)) <
-           std::tuple(b.buffer, b.life.lower, b.begin, b.holder.network, tensor(b.holder));
+    return std::tuple(a.space, a.life.lower, a.begin, a.holder.network, tensor(a.holder)) <
+           std::tuple(b.space, b.life.lower, b.begin, b.holder.network, tensor(b.holder));
   });
   using Ending = std::pair<Position, std::size_t>;  // end of a live range, box
   for (std::size_t b = 0; b < boxes.size();) {
-    const std::size_t buffer = boxes[b].buffer;
+    const std::size_t space = boxes[b].space;
     std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
     LiveContent live;
     bool has_conflict = false;
-    for (; b < boxes.size() && boxes[b].buffer == buffer; ++b) {
+    for (; b < boxes.size() && boxes[b].space == space; ++b) {
       const HeldBox& box = boxes[b];
       if (has_conflict || box.life.lower >= box.life.upper || box.begin >= box.end) continue;
       for (; !endings.empty() && endings.top().first <= box.life.lower; endings.pop())
         live.remove(boxes[endings.top().second]);
       if (const auto other = live.add(box)) {
-        report(buffer, Conflict{*other, box.holder, box.life.lower / 2});
+        report(Conflict{*other, box.holder, box.life.lower / 2});
         has_conflict = true;
       }
       endings.emplace(box.life.upper, b);
@@ -201,7 +201,7 @@ HeldBoxes held_together(std::span<const HeldBox> boxes, const Lifetime& life, st
       if (last != nullptr && is_same && last->end == done && last->content == content) {
         last->end = address;
       } else {
-        together.push_back({boxes[b].buffer, life, done, address, content, present.begin()->second.holder});
+        together.push_back({boxes[b].space, life, done, address, content, present.begin()->second.holder});
       }
     }
     done = address;
@@ -356,24 +356,25 @@ class BoxMaker {
   void add_boxes(const Holder& holder, std::size_t clock, const Lifetime& halves) {
     const KeptBytes& need = *holder.need;
     HeldBoxes& boxes = boxes_[tree_.rank_of(clock)];
+    const auto [memory, offset] = plan_.places[need.buffer];
+    const bool is_by_rows = part_of(holder).is_by_rows;
+    const std::size_t space = is_by_rows ? need.buffer : memory;
+    const Bytes first = need.at.first + (is_by_rows ? 0 : offset);
     // Rows that are added up or computed again change bytes that copies of them repeat.
     const auto fragments =
-        part_of(holder).is_by_rows ? std::span<const Fragment>() : sources_.of({holder.network, need.tensor});
+        is_by_rows ? std::span<const Fragment>() : sources_.of({holder.network, need.tensor});
     if (!fragments.empty() && users_[need.buffer].are_several) {
       for (const Fragment& part : fragments) {
-        const Bytes begin = need.at.first + part.begin;
-        boxes.push_back(
-            {need.buffer, halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
+        const Bytes begin = first + part.begin;
+        boxes.push_back({space, halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
       }
       return;
     }
-    const Bytes shift = need.sums_of              ? need.at.first
-                        : need.is_in_whole_view() ? need.view->offset
-                                                  : need.at.first - need.rows.first * need.at.step;
+    const Bytes shift = first - need.rows.first * need.at.step;
     for (std::int64_t i = 0; i < need.runs(); ++i) {
-      const Bytes begin = need.at.first + i * need.at.stride;
+      const Bytes begin = first + i * need.at.stride;
       boxes.push_back(
-          {need.buffer, halves, begin, begin + need.bytes_of_run(), {source_of(holder), shift}, holder});
+          {space, halves, begin, begin + need.bytes_of_run(), {source_of(holder), shift}, holder});
     }
   }
 
@@ -383,7 +384,7 @@ class BoxMaker {
       const Buffer& buffer = plan_.buffers[b];
       if (!users_[b].first || pieces_overlap(buffer)) continue;
       const Content nobodys{std::numeric_limits<std::size_t>::max(), 0};
-      FreeBoxes(buffer, {.buffer = b, .life = {}, .content = nobodys}, boxes).run(buffer.pieces);
+      FreeBoxes(buffer, {.space = b, .life = {}, .content = nobodys}, boxes).run(buffer.pieces);
     }
   }
 
@@ -395,16 +396,16 @@ class BoxMaker {
   std::vector<Users> users_;  ///< Of each buffer.
 };
 
-/// Passes what a branch has in buffers of clocks that fork it up to these clocks. The boxes are sorted by buffer.
+/// Passes what a branch has in buffers of clocks that fork it up to these clocks.
 void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const HeldBoxes& boxes,
              std::size_t& unique, BoxesByClock& all) {
   const model::Moment& fork = *tree.fork_of(clock);
-  for (auto it = boxes.begin(); it != boxes.end();) {
-    const std::size_t buffer = it->buffer;
-    const auto last = std::find_if(it, boxes.end(), [&](const HeldBox& box) { return box.buffer != buffer; });
-    const std::vector<HeldBox> of_buffer(it, last);
-    it = last;
-    if (plan.buffers[buffer].clock == clock) continue;
+  std::map<std::size_t, std::vector<HeldBox>> by_buffer;
+  for (const HeldBox& box : boxes) {
+    const std::size_t buffer = box.holder.need->buffer;
+    if (plan.buffers[buffer].clock != clock) by_buffer[buffer].push_back(box);
+  }
+  for (const auto& [buffer, of_buffer] : by_buffer) {
     const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
     HeldBoxes& parents = all[tree.rank_of(fork.clock)];
     parents.insert(parents.end(), together.begin(), together.end());
@@ -423,6 +424,9 @@ std::string name_of(const Network& network, const KeptBytes& need) {
 void check_content(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults) {
   const auto name = [&](const Holder& holder) { return name_of(networks[holder.network], *holder.need); };
+  const auto in_buffer_of = [&](const Holder& a, const Holder& b) {
+    return a.need->buffer == b.need->buffer ? " in " + name_of_buffer(plan, a.need->buffer) : "";
+  };
   const Sources sources(networks, joined);
   std::size_t unique = 2 * sources.size();
   BoxesByClock all = BoxMaker(plan, tree, networks, sources).make();
@@ -430,17 +434,18 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
     const std::size_t clock = tree.clock_of_rank(all.begin()->first);
     HeldBoxes boxes = std::move(all.begin()->second);
     all.erase(all.begin());
-    find_conflicts(boxes, [&](std::size_t buffer, const Conflict& conflict) {
-      const std::string where =
-          fmt::format("{} at position {}{}", name_of_buffer(plan, buffer), conflict.at, of_clock(clock));
-      if (conflict.first.need == nullptr || conflict.second.need == nullptr) {
-        const Holder& holder = conflict.first.need == nullptr ? conflict.second : conflict.first;
-        faults.push_back({FaultKind::accounting, fmt::format("not all of the bytes are reserved for {} in {}",
-                                                             name(holder), where)});
+    find_conflicts(boxes, [&](const Conflict& conflict) {
+      const auto& [first, second, at] = conflict;
+      if (first.need == nullptr || second.need == nullptr) {
+        const Holder& holder = first.need == nullptr ? second : first;
+        faults.push_back({FaultKind::accounting,
+                          fmt::format("not all of the bytes are reserved for {} in {} at position {}",
+                                      name(holder), name_of_buffer(plan, holder.need->buffer), at)});
       } else {
         faults.push_back(
-            {FaultKind::overlap, fmt::format("{} and {} need a byte for different content in {}",
-                                             name(conflict.first), name(conflict.second), where)});
+            {FaultKind::overlap,
+             fmt::format("{} and {} need the same bytes for different content{} at position {}{}",
+                         name(first), name(second), in_buffer_of(first, second), at, of_clock(clock))});
       }
     });
     if (clock != 0) hand_up(plan, tree, clock, boxes, unique, all);

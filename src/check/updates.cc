@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "check/views.h"
 
 namespace stowage::check {
 namespace {
@@ -45,8 +46,8 @@ Rows nothing() { return {0, 0}; }
 
 class Updates {
  public:
-  Updates(const NetworkSteps& part, Needs& needs)
-      : part_(part), graph_(*part.graph), placed_(needs.all), first_(needs.first) {
+  Updates(const NetworkSteps& part, const model::ClockTree& tree, Needs& needs)
+      : part_(part), tree_(tree), graph_(*part.graph), placed_(needs.all), first_(needs.first) {
     for (std::size_t p = 0; p < placed_.size(); ++p) {
       lives_.push_back(placed_[p].life);
       by_write_.push_back(p);
@@ -64,7 +65,8 @@ class Updates {
     sort(by_read_, &Lifetime::upper);
   }
 
-  /// Must be called in time order, because it changes where live ranges end.
+  /// Tasks on rows must come in time order, because needs are cut; whole operators in reverse order, because the view of
+  /// an output may depend on the operator that writes over it.
   void update(const Task& task) {
     std::vector<TensorId> inputs;
     for (const auto& input : task.op->inputs) {
@@ -88,8 +90,23 @@ class Updates {
     for (const std::size_t p : those(by_write_, *output, &Lifetime::lower, task.at))
       written[placed_[p].buffer].push_back(p);
     for (const std::size_t p : ending) {
+      if (placed_[p].has_other_views && !written.empty()) prefer(written.begin()->second[0], placed_[p]);
       const auto over = written.find(placed_[p].buffer);
       if (over != written.end()) update(task, over->second, p);
+    }
+  }
+
+  /// Where the tensor has several views, the one in the place of the output counts.
+  void prefer(std::size_t output, KeptBytes& need) const {
+    const KeptBytes& over = placed_[output];
+    for (const View& view : part_.matched[need.tensor]->views) {
+      if (view.buffer != over.buffer || view.offset != over.view->offset) continue;
+      const auto life = life_on(part_.plan->buffers[view.buffer].clock, need, need.life.upper - 1, tree_);
+      if (!life || life->lower < view.life.lower || view.life.upper < life->upper) continue;
+      need.view = &view;
+      need.buffer = view.buffer;
+      need.at = runs_of_whole(view, part_.rows[need.tensor]);
+      return;
     }
   }
 
@@ -244,6 +261,7 @@ class Updates {
   }
 
   const NetworkSteps& part_;
+  const model::ClockTree& tree_;
   const Graph& graph_;
   std::vector<KeptBytes>& placed_;
   const std::vector<std::size_t>& first_;  ///< Of each tensor, in both indexes.
@@ -263,9 +281,14 @@ const View* read_view(Needs& needs, TensorId t, Position at) {
 
 }  // namespace
 
-void end_written_over(const NetworkSteps& part, std::span<const Task> tasks, Needs& needs) {
-  Updates updates(part, needs);
-  for (const Task& task : tasks) updates.update(task);
+void end_written_over(const NetworkSteps& part, const model::ClockTree& tree, std::span<const Task> tasks,
+                      Needs& needs) {
+  Updates updates(part, tree, needs);
+  if (part.is_by_rows) {
+    for (const Task& task : tasks) updates.update(task);
+  } else {
+    std::for_each(tasks.rbegin(), tasks.rend(), [&](const Task& task) { updates.update(task); });
+  }
 }
 
 RemovedCopies removed_copies(const NetworkSteps& part, std::span<const Task> tasks, Needs& needs) {

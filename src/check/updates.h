@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "check/replay.h"
+#include "model/clock_tree.h"
 
 namespace stowage::check {
 
 /// Shortens needs that operators write over, by one position, in the task that last reads them. They are cut where
 /// only some rows are written over. All needs of `needs` have a place. `tasks` are in time order.
-void end_written_over(const NetworkSteps& part, std::span<const Task> tasks, Needs& needs);
+void end_written_over(const NetworkSteps& part, const model::ClockTree& tree, std::span<const Task> tasks,
+                      Needs& needs);
 
 /// For each operator that runs and copies bytes, the copies (ByteCopy) that need no work in any run.
 using RemovedCopies = std::unordered_map<const Operator*, std::vector<bool>>;

@@ -9,7 +9,8 @@
 //
 // A need of rows 4 to 8 is cut where views begin or end (at row 6): it lies partly in one view, partly in another,
 // each a run of its own. In a ring it is also cut where the ring wraps around. A tensor without rows is one row, and
-// its views are of all of it. A view may be in a buffer of a clock that forks the network's; then it lives as long as
+// its views are of all of it; if several are live at a time, the last one that lasts long enough is taken, unless the
+// tensor is written over in another one (updates.cc). A view may be in a buffer of a clock that forks the network's; then it lives as long as
 // the fork.
 
 #include "check/views.h"
@@ -35,18 +36,6 @@ constexpr std::size_t most_runs = std::size_t{1} << 23;
 
 Rows rows_in(const View& view, const TensorRows& rows) {
   return view.rows ? Rows{view.rows->begin, view.rows->end} : Rows{0, rows.count};
-}
-
-/// The live range of the need as another clock sees it; none if part of it is not visible from there.
-std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Position upper,
-                                const model::ClockTree& tree) {
-  auto life = tree.seen_from(clock, {need.clock, {need.life.lower, upper}});
-  for (const model::Stretch& stretch : need.beyond) {
-    const auto more = tree.seen_from(clock, stretch);
-    if (!life || !more) return std::nullopt;
-    life = {std::min(life->lower, more->lower), std::max(life->upper, more->upper)};
-  }
-  return life;
 }
 
 std::string text_of_lack(const NetworkSteps& part, const KeptBytes& need) {
@@ -136,7 +125,7 @@ class Placing {
   using Begin = std::pair<std::size_t, Position>;  // the clock of a view, and its first position
   using Present = std::multimap<Begin, const View*>;
 
-  /// From here on the view has the rows while it is live; no other view of its clock does.
+  /// From here on the view has the rows while it is live.
   void begin(const View& view) {
     end_before(rows_in(view, rows_).first);
     const Begin key{clock_of(view), view.life.lower};
@@ -146,15 +135,18 @@ class Placing {
     const bool meets_previous = next != present_.begin() && std::prev(next)->first.first == key.first &&
                                 std::prev(next)->second->life.upper > view.life.lower;
     if (meets_next || meets_previous) {
-      const View& other = meets_next ? *next->second : *std::prev(next)->second;
-      fault(FaultKind::accounting,
-            fmt::format("{}{} is in two views at position {}, in {} and in {}",
-                        rows_.axis ? fmt::format("row {} of ", rows_in(view, rows_).first) : "",
-                        describe(*part_.graph, tensor_), std::max(view.life.lower, other.life.lower),
-                        name_of_buffer(*part_.plan, other.buffer), name_of_buffer(*part_.plan, view.buffer)));
-      return;
+      if (part_.is_by_rows) return refuse_two(view, meets_next ? *next->second : *std::prev(next)->second);
+      views_overlap_ = true;
     }
     ends_.emplace(rows_in(view, rows_).second, present_.emplace(key, &view));
+  }
+
+  void refuse_two(const View& view, const View& other) {
+    fault(FaultKind::accounting,
+          fmt::format("{}{} is in two views at position {}, in {} and in {}",
+                      rows_.axis ? fmt::format("row {} of ", rows_in(view, rows_).first) : "",
+                      describe(*part_.graph, tensor_), std::max(view.life.lower, other.life.lower),
+                      name_of_buffer(*part_.plan, other.buffer), name_of_buffer(*part_.plan, view.buffer)));
   }
 
   void end_before(std::int64_t row) {
@@ -169,6 +161,7 @@ class Placing {
     if (view == nullptr) return fault(FaultKind::accounting, text_of_lack(part_, need));
     need.view = view;
     need.buffer = view->buffer;
+    need.has_other_views = views_overlap_;
     if (view->ring) return add_in_ring(std::move(need));
     if (view->rows)
       return add_run(std::move(need), view->offset + (need.rows.first - view->rows->begin) * rows_.bytes);
@@ -177,18 +170,25 @@ class Placing {
     placed_.push_back(std::move(need));
   }
 
-  /// Of each clock, the last view that begins early enough.
   [[nodiscard]] const View* view_of(const KeptBytes& need) const {
+    const View* const view = view_until(need, need.life.upper);
     // A plan of whole operators lets a view end where its tensor is written over.
-    const Position upper = need.life.upper - (need.may_end_early && !part_.is_by_rows ? 1 : 0);
-    for (auto it = present_.begin(); it != present_.end();) {
-      const std::size_t clock = it->first.first;
+    const bool may_be_shorter = need.may_end_early && !part_.is_by_rows;
+    return view == nullptr && may_be_shorter ? view_until(need, need.life.upper - 1) : view;
+  }
+
+  /// The last view that begins early enough and does not end before `upper`.
+  [[nodiscard]] const View* view_until(const KeptBytes& need, Position upper) const {
+    for (auto first = present_.begin(); first != present_.end();) {
+      const std::size_t clock = first->first.first;
       const auto next = present_.lower_bound({clock + 1, std::numeric_limits<Position>::min()});
       const auto life = life_on(clock, need, upper, tree_);
-      const auto after = life ? present_.upper_bound({clock, life->lower}) : it;
-      const View* const view = after == it ? nullptr : std::prev(after)->second;
-      if (view != nullptr && life->upper <= view->life.upper) return view;
-      it = next;
+      for (auto it = life ? present_.upper_bound({clock, life->lower}) : first; it != first;) {
+        --it;
+        if (life->upper <= it->second->life.upper) return it->second;
+        if (!views_overlap_) break;  // the views before it end even earlier
+      }
+      first = next;
     }
     return nullptr;
   }
@@ -224,6 +224,7 @@ class Placing {
   std::vector<KeptBytes>& placed_;
   Faults& faults_;
   bool has_fault_ = false;
+  bool views_overlap_ = false;                           ///< Two views of one clock are live at a time.
   Present present_;                                      ///< Views that have the present row.
   std::multimap<std::int64_t, Present::iterator> ends_;  ///< Their end rows.
 };
@@ -249,6 +250,17 @@ std::vector<bool> planned_tensors(const NetworkSteps& part) {
 }
 
 }  // namespace
+
+std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Position upper,
+                                const model::ClockTree& tree) {
+  auto life = tree.seen_from(clock, {need.clock, {need.life.lower, upper}});
+  for (const model::Stretch& stretch : need.beyond) {
+    const auto more = tree.seen_from(clock, stretch);
+    if (!life || !more) return std::nullopt;
+    life = {std::min(life->lower, more->lower), std::max(life->upper, more->upper)};
+  }
+  return life;
+}
 
 Runs runs_of_whole(const View& view, const TensorRows& rows) {
   const Bytes inner = rows.bytes / rows.outer;
