@@ -198,26 +198,24 @@ void play(const Plan& plan, const model::ClockTree& tree, Network& network, std:
   }
 }
 
-/// Extends the needs of a model's tensors beyond its steps.
+/// Notes when the last values of a model's tensors are needed beyond its steps.
 class Keeper {
  public:
   Keeper(const model::ClockTree& tree, Network& network)
       : tree_(tree),
-        graph_(network.graph()),
-        needs_(network.played.needs),
+        network_(network),
         begin_{network.part.span.clock, network.part.span.life.lower},
-        end_{network.part.span.clock, network.part.span.life.upper},
-        after_(tree.between(end_, {0, tree.end_of(0)})) {}
+        after_(tree.between({network.part.span.clock, network.part.span.life.upper}, {0, tree.end_of(0)})) {}
 
   /// State that is read exists from the start of the plan to its end.
   void keep_state() {
-    for (const StateTie& tie : graph_.ties) {
-      const KeptBytes* const old_state = needs_.last_of(tie.input);
+    for (const StateTie& tie : network_.graph().ties) {
+      const RowLife* const old_state = network_.played.last_of(tie.input);
       if (old_state != nullptr && old_state->is_read) keep(tie.input, tree_.between({0, 0}, begin_));
       keep(tie.output, after_);
     }
-    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (graph_.tensors[t].kind != TensorKind::state) continue;
+    for (TensorId t = 0; t < network_.graph().tensors.size(); ++t) {
+      if (network_.graph().tensors[t].kind != TensorKind::state) continue;
       keep(t, tree_.between({0, 0}, begin_));
       keep(t, after_);
     }
@@ -225,26 +223,23 @@ class Keeper {
 
   /// An output that the caller does not take after its model stays until the plan ends.
   void keep_output(TensorId tensor, Faults& faults) {
-    const KeptBytes* const need = needs_.last_of(tensor);
-    if (need != nullptr && need->is_followed && !after_.empty()) {
-      faults.push_back({FaultKind::format,
-                        describe(graph_, tensor) + " is copied, though it is kept when its model has run"});
+    if (network_.part.is_moved[tensor] && network_.played.last_of(tensor) != nullptr && !after_.empty()) {
+      faults.push_back({FaultKind::format, describe(network_.graph(), tensor) +
+                                               " is copied, though it is kept when its model has run"});
     }
     keep(tensor, after_);
   }
 
  private:
   void keep(TensorId tensor, const std::vector<model::Stretch>& stretches) {
-    for (KeptBytes& need : needs_.of(tensor)) {
-      if (need.is_last) need.beyond.insert(need.beyond.end(), stretches.begin(), stretches.end());
-    }
+    if (stretches.empty()) return;
+    auto& beyond = network_.played.beyond[tensor];
+    beyond.insert(beyond.end(), stretches.begin(), stretches.end());
   }
 
   const model::ClockTree& tree_;
-  const Graph& graph_;
-  Needs& needs_;
+  Network& network_;
   model::Moment begin_;
-  model::Moment end_;
   std::vector<model::Stretch> after_;
 };
 
@@ -286,12 +281,14 @@ std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, c
     const std::size_t to = plan.tensors[feed.input].model;
     check_feed(networks[from].graph(), *ids[feed.output], networks[to].graph(), *ids[feed.input], faults);
     joined.push_back({{from, *ids[feed.output]}, {to, *ids[feed.input]}});
-    KeptBytes* const need = networks[plan.tensors[source].model].played.needs.last_of(*ids[source]);
-    const KeptBytes* const last = networks[to].played.needs.last_of(*ids[feed.input]);
-    if (need == nullptr || last == nullptr) continue;
-    for (const model::Stretch& stretch :
-         tree.between({need->clock, need->life.upper}, {last->clock, last->life.upper}))
-      need->beyond.push_back(stretch);
+    Network& first = networks[plan.tensors[source].model];
+    const RowLife* const written = first.played.last_of(*ids[source]);
+    const RowLife* const read = networks[to].played.last_of(*ids[feed.input]);
+    if (written == nullptr || read == nullptr) continue;
+    const auto between = tree.between({first.part.span.clock, written->life.upper},
+                                      {networks[to].part.span.clock, read->life.upper});
+    auto& beyond = first.played.beyond[*ids[source]];
+    beyond.insert(beyond.end(), between.begin(), between.end());
   }
   return joined;
 }
@@ -306,30 +303,29 @@ void hold_weights(const Plan& plan, Network& network) {
       const Lifetime life = part.is_by_rows ? part.span.life
                                             : Lifetime{std::min(view.life.lower, largest_value),
                                                        std::min(view.life.upper, largest_value)};
-      network.played.needs.all.push_back({.tensor = t,
-                                          .rows = part.all_rows(t),
-                                          .clock = plan.buffers[view.buffer].clock,
-                                          .life = life,
-                                          .view = &view,
-                                          .buffer = view.buffer,
-                                          .at = runs_of_whole(view, part.rows[t])});
+      network.needs.all.push_back({.tensor = t,
+                                   .rows = part.all_rows(t),
+                                   .clock = plan.buffers[view.buffer].clock,
+                                   .life = life,
+                                   .view = &view,
+                                   .buffer = view.buffer,
+                                   .at = runs_of_whole(view, part.rows_of(t))});
     }
   }
 }
 
 /// Finds a place for each need of the replayed network.
-void finish_network(const Plan& plan, const model::ClockTree& tree, std::vector<KeptBytes> followed,
+void finish_network(const Plan& plan, const model::ClockTree& tree, const std::vector<KeptBytes>& followed,
                     Network& network, Faults& faults) {
   const Graph& graph = network.graph();
   Played& played = network.played;
-  place(network.part, tree, played.needs, faults);
-  end_written_over(network.part, tree, played.tasks, played.needs);
-  check_ends(network.part, tree, played.needs, faults);
+  Needs& needs = network.needs = place(network.part, tree, played, faults);
+  end_written_over(network.part, tree, played, needs);
+  check_ends(network.part, tree, played, needs, faults);
   for (const StateTie& tie : graph.ties) check_tie(graph, tie, network.part.matched, faults);
   check_hand_overs(graph, network.part.matched, faults);
-  for (auto* const more : {&followed, &played.sums}) {
-    for (KeptBytes& need : *more) played.needs.all.push_back(std::move(need));
-  }
+  needs.all.insert(needs.all.end(), followed.begin(), followed.end());
+  needs.all.insert(needs.all.end(), played.sums.begin(), played.sums.end());
   hold_weights(plan, network);
 }
 
@@ -337,10 +333,10 @@ void finish_network(const Plan& plan, const model::ClockTree& tree, std::vector<
 void check_sums(const Plan& plan, const Network& network, Faults& faults) {
   for (const KeptBytes& sums : network.played.sums) {
     const Bytes size = plan.buffers[sums.buffer].size;
-    if (sums.at.run <= size - sums.at.first) continue;
+    if (sums.at.step <= size - sums.at.first) continue;
     faults.push_back(
         {FaultKind::format, fmt::format("the sums of {} take {} bytes at {}, outside the {} bytes of {}",
-                                        describe(network.graph(), 0, *sums.sums_of), sums.at.run,
+                                        describe(network.graph(), 0, *sums.sums_of), sums.at.step,
                                         sums.at.first, size, name_of_buffer(plan, sums.buffer))});
   }
 }
@@ -446,7 +442,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   StoredConstants stored(plan);
   for (std::size_t n = 0; n < networks.size(); ++n) {
     stored.check(networks[n].graph(), networks[n].part.matched, faults);
-    finish_network(plan, tree, std::move(followed[n]), networks[n], faults);
+    finish_network(plan, tree, followed[n], networks[n], faults);
   }
   stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);

@@ -210,7 +210,7 @@ void Sources::unite_weights(std::span<const Network> networks) {
   };
   for (std::size_t n = 0; n < networks.size(); ++n) {
     const Graph& graph = networks[n].graph();
-    for (const KeptBytes& need : networks[n].played.needs.all) {
+    for (const KeptBytes& need : networks[n].needs.all) {
       if (need.view == nullptr || !is_constant(graph.tensors[need.tensor].kind)) continue;
       const TensorRef tensor{n, need.tensor};
       const auto [it, is_new] = first_in.try_emplace({need.view->buffer, need.view->offset}, tensor);

@@ -173,12 +173,11 @@ class Follower {
                       .is_given = use.is_given,
                       .view = views_[v].view,
                       .buffer = views_[v].view->buffer,
-                      .at = {views_[v].view->offset, bytes_, bytes_, bytes_, 1}});
+                      .at = {views_[v].view->offset, bytes_, bytes_, 1}});
   }
 
   void take(std::size_t v, const Use& use) {
     KeptBytes& need = needs_[*views_[v].need];
-    need.is_read = true;
     need.life.upper = std::max(need.life.upper, use.life.upper);
   }
 

@@ -76,7 +76,7 @@ class Replay {
     for (const TensorId output : graph_.subgraphs[0].outputs) {
       if (!leaves[output]) read(output, part_.all_rows(output), end, "the caller, after the last step,");
     }
-    collect_needs();
+    collect_lives();
     return std::move(played_);
   }
 
@@ -84,31 +84,18 @@ class Replay {
   void fault(FaultKind kind, std::string what) { faults_.push_back({kind, std::move(what)}); }
   [[nodiscard]] std::string name_of(TensorId t) const { return describe(graph_, t); }
 
-  void collect_needs() {
-    Needs& needs = played_.needs;
-    needs.all.reserve(graph_.tensors.size());
-    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      needs.first.push_back(needs.all.size());
-      for (const RowLife& it : present_[t].take()) add_need(t, it);
+  void collect_lives() {
+    played_.lives.reserve(present_.size());
+    for (TensorId t = 0; t < present_.size(); ++t) {
+      played_.lives.push_back(present_[t].take());
+      for (RowLife& it : played_.lives[t]) {
+        Position& upper = it.life.upper;
+        if (it.written_over && *it.written_over < upper) it.written_over.reset();
+        if (it.written_over) upper = *it.written_over + 1;
+        // Unread old state may be overwritten at once.
+        if (it.is_given && !it.is_read && !is_old_state(t)) upper = std::max(upper, it.life.lower + 1);
+      }
     }
-    needs.first.push_back(needs.all.size());
-  }
-
-  void add_need(TensorId t, const RowLife& it) {
-    KeptBytes need{.tensor = t,
-                   .rows = it.rows,
-                   .clock = part_.span.clock,
-                   .life = it.life,
-                   .is_given = it.is_given,
-                   .is_read = it.is_read,
-                   .is_last = it.is_last,
-                   .is_followed = part_.is_moved[t]};
-    Position& upper = need.life.upper;
-    need.may_end_early = it.written_over && upper <= *it.written_over;
-    if (need.may_end_early) upper = *it.written_over + 1;
-    // Unread old state may be overwritten at once.
-    if (it.is_given && !it.is_read && !is_old_state(t)) upper = std::max(upper, it.life.lower + 1);
-    played_.needs.all.push_back(std::move(need));
   }
 
   [[nodiscard]] bool is_old_state(TensorId tensor) const {
@@ -240,9 +227,9 @@ class Replay {
   }
 
   void check_passed(TensorId t, std::int64_t passed, const char* how) {
-    if (passed == part_.rows[t].count) return;
+    if (passed == part_.rows_of(t).count) return;
     fault(FaultKind::order,
-          fmt::format("row {} of {} does not {}, of {}", passed, name_of(t), how, part_.rows[t].count));
+          fmt::format("row {} of {} does not {}, of {}", passed, name_of(t), how, part_.rows_of(t).count));
   }
 
   // Whole operators
@@ -258,13 +245,16 @@ class Replay {
   void play_whole(const Operator& op, const std::string& name, std::size_t depth) {
     const Position begin = at_++;
     const std::size_t reads_before = reads_.size();
+    bool may_update = false;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i]) read_input(op, i, part_.all_rows(*op.inputs[i]), begin, name);
+      if (!op.inputs[i]) continue;
+      may_update = may_write_over(op, i) || may_update;
+      read_input(op, i, part_.all_rows(*op.inputs[i]), begin, name);
     }
     for (const auto& output : op.outputs) {
       if (output) write(*output, part_.all_rows(*output), {begin, begin + 1});
     }
-    played_.tasks.push_back({&op, begin, std::nullopt});
+    if (may_update || !op.copies.empty()) played_.tasks.push_back({&op, begin, std::nullopt});
     for (const TensorId scratch : op.scratch) write(scratch, part_.all_rows(scratch), {begin, begin + 1});
     const bool is_loop = op.body_use == BodyUse::repeated;
     for (const std::size_t body : op.bodies) {
@@ -343,7 +333,7 @@ class Replay {
       const auto* const over = std::get_if<PresentRows::MayWriteOver>(&until);
       const Position at = over != nullptr ? over->at : std::get<Position>(until) - 1;
       fault(FaultKind::order, fmt::format("{}{} is read by {} at step {} before it is written",
-                                          part_.rows[t].axis ? fmt::format("row {} of ", *missing) : "",
+                                          part_.rows_of(t).axis ? fmt::format("row {} of ", *missing) : "",
                                           name_of(t), reader, at));
     }
     if (part_.is_moved[t]) {
@@ -423,12 +413,12 @@ class Replay {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (!op.inputs[i]) continue;
       const RowRead* const by_rows = row_read(along, i);
-      if (by_rows == nullptr || by_rows->axis != part_.rows[*op.inputs[i]].axis) {
+      if (by_rows == nullptr || by_rows->axis != part_.rows_of(*op.inputs[i]).axis) {
         read(*op.inputs[i], part_.all_rows(*op.inputs[i]), at_ + 1, name);
         continue;
       }
       const auto needed =
-          rows_read(by_rows->rows, part_.rows[*op.inputs[i]].count, {range.begin, range.end}, budget_);
+          rows_read(by_rows->rows, part_.rows_of(*op.inputs[i]).count, {range.begin, range.end}, budget_);
       if (!needed) return refuse_reads(name);
       for (const Rows& rows : *needed) read_input(op, i, rows, at_, name);
     }
@@ -498,7 +488,7 @@ class Replay {
                         adding.missing.empty() ? 0 : adding.missing[0].first));
     }
     for (const Rows& rows : adding.take(part))
-      read(from, part_.rows[from].axis == axis ? rows : part_.all_rows(from), at_ + 1, name);
+      read(from, part_.rows_of(from).axis == axis ? rows : part_.all_rows(from), at_ + 1, name);
   }
 
   [[nodiscard]] std::int64_t extent_of(TensorId t, std::size_t axis) const {
@@ -511,7 +501,7 @@ class Replay {
     for (std::size_t i = 0; i < (reads_others ? op.inputs.size() : 1); ++i) {
       if (!op.inputs[i]) continue;
       const TensorId t = *op.inputs[i];
-      const bool is_some = i == 0 && part_.rows[t].axis == axis;
+      const bool is_some = i == 0 && part_.rows_of(t).axis == axis;
       read(t, is_some ? Rows{rows.begin, rows.end} : part_.all_rows(t), at_ + 1, name);
     }
   }
@@ -546,7 +536,7 @@ class Replay {
                               .life = {at_, at_ + 1},
                               .sums_of = run.path.back(),
                               .buffer = sums.buffer,
-                              .at = {sums.offset, bytes, bytes, bytes, 1}});
+                              .at = {sums.offset, bytes, bytes, 1}});
     }
     KeptBytes& kept = played_.sums[*progress.sums_life];
     kept.life.upper = at_ + 1;
@@ -612,11 +602,15 @@ class Replay {
 
 }  // namespace
 
-KeptBytes* Needs::last_of(TensorId t) {
-  for (KeptBytes& need : of(t)) {
-    if (need.is_last) return &need;
-  }
-  return nullptr;
+const RowLife* Played::last_of(TensorId t) const {
+  const auto last =
+      std::find_if(lives[t].begin(), lives[t].end(), [](const RowLife& it) { return it.is_last; });
+  return last != lives[t].end() ? &*last : nullptr;
+}
+
+std::span<const model::Stretch> Played::beyond_of(const KeptBytes& need) const {
+  const auto it = need.is_last ? beyond.find(need.tensor) : beyond.end();
+  return it != beyond.end() ? std::span(it->second) : std::span<const model::Stretch>();
 }
 
 Played replay(const NetworkSteps& part, Faults& faults) { return Replay(part, faults).play(); }

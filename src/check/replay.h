@@ -14,39 +14,32 @@
 
 namespace stowage::check {
 
-/// Where rows lie in a buffer: row r begins at `first + (r - rows.first) * step`, and is `outer` runs of `run`
-/// bytes, `stride` bytes apart.
+/// Where rows lie in a buffer: row r begins at `first + (r - rows.first) * step`, and is `outer` runs of `step` bytes,
+/// `stride` bytes apart.
 struct Runs {
   Bytes first = 0;
   Bytes step = 0;
-  Bytes run = 0;
   Bytes stride = 0;
   std::int64_t outer = 1;
 };
 
-/// Bytes that must be kept: rows of a tensor from their write to after their last read, or the sums of an operator
-/// from its first step to its last. A tensor without rows is one row.
+/// Bytes that must be kept, and their place: rows of a tensor from their write to after their last read, or the sums of
+/// an operator from its first step to its last. A tensor without rows is one row.
 struct KeptBytes {
   TensorId tensor = 0;
   Rows rows{0, 1};
   std::size_t clock = 0;  ///< Of the network's steps.
   Lifetime life{};
-  /// When other models need the bytes too: until fed models have read them, until the plan ends, or, for
-  /// state, since the plan began.
-  std::vector<model::Stretch> beyond{};
   bool is_given = false;  ///< Handed over before the operator at `life.lower` runs, not written by it.
-  bool is_read = false;
-  bool is_last = false;          ///< The value when the steps end.
+  bool is_last = false;   ///< The value when the steps end, which other models may need (Played::beyond).
   bool may_end_early = false;    ///< At `life.upper - 1` only an operator reads it that may write over it.
   bool is_written_over = false;  ///< By the operator at `life.upper`, which reads it first.
   bool has_other_views = false;  ///< The tensor has views of one clock that are live together.
-  bool is_followed = false;      ///< The tensor moves: its value is followed from view to view (moves.cc).
   std::optional<std::size_t> sums_of{};  ///< The operator whose sums these are; none: a tensor.
-  const View* view = nullptr;            ///< The view that meets the need; null if there is none.
+  const View* view = nullptr;            ///< None for sums.
   std::size_t buffer = 0;                ///< Of the view, or of the sums.
   Runs at{};                             ///< In the buffer.
 
-  [[nodiscard]] bool has_place() const { return view != nullptr || sums_of; }
   [[nodiscard]] Bytes at_row(std::int64_t row) const { return at.first + (row - rows.first) * at.step; }
   [[nodiscard]] bool is_in_whole_view() const { return view != nullptr && !view->ring && !view->rows; }
   /// Number of runs of consecutive bytes; all rows of a whole view are one.
@@ -59,16 +52,15 @@ struct KeptBytes {
   [[nodiscard]] bool is_one_run() const { return (rows.second - rows.first) * at.step == at.stride; }
 };
 
-/// Needs by tensor, those of a tensor in time order.
+/// Bytes of tensors, by tensor.
 struct Needs {
   std::vector<KeptBytes> all{};
-  std::vector<std::size_t> first{};  ///< Of each tensor, and the end. Behind it: needs of sums and of moves.
+  std::vector<std::size_t>
+      first{};  ///< Of each tensor, and the end. Behind it: sums, tensors that move, and parts.
 
-  [[nodiscard]] std::span<KeptBytes> of(TensorId t) {
+  [[nodiscard]] std::span<const KeptBytes> of(TensorId t) const {
     return std::span(all).subspan(first[t], first[t + 1] - first[t]);
   }
-  /// The value of the tensor when the steps end; null if it has none. Only whole values outlive the steps.
-  [[nodiscard]] KeptBytes* last_of(TensorId t);
 };
 
 /// A step or the caller gives, writes, reads or copies the value of a tensor that moves.
@@ -90,11 +82,18 @@ struct Task {
 };
 
 struct Played {
-  Needs needs{};
+  std::vector<std::vector<RowLife>> lives{};  ///< Of each tensor, in time order.
+  /// When other models need the last value of a tensor, too: until fed models have read it, until the plan ends, or, for
+  /// state, since the plan began.
+  std::map<TensorId, std::vector<model::Stretch>> beyond{};
   std::vector<KeptBytes> sums{};
   std::vector<Task> tasks{};                    ///< Those that may write over an input, or copy bytes.
   std::map<TensorId, std::vector<Use>> uses{};  ///< Of tensors that move, in time order.
   bool has_run_again = false;                   ///< Rows were computed more than once.
+
+  /// The value of the tensor when the steps end; null if it has none. Only whole values outlive the steps.
+  [[nodiscard]] const RowLife* last_of(TensorId t) const;
+  [[nodiscard]] std::span<const model::Stretch> beyond_of(const KeptBytes& need) const;
 };
 
 /// For each tensor of the plan, its tensor in its network.
@@ -111,7 +110,7 @@ struct NetworkSteps {
   Position steps_end = 0;                       ///< Where the steps end; the start if there are none.
   std::vector<bool> is_fed{};                   ///< By another network.
   std::vector<bool> is_moved{};                 ///< By copies.
-  std::vector<TensorRows> rows{};               ///< Of each tensor.
+  std::vector<TensorRows> rows{};               ///< Of each tensor, if `is_by_rows`.
   bool is_by_rows = false;                      ///< Some steps or views are of rows.
   std::map<TensorId, TensorId> old_states{};    ///< By the new ones.
 
@@ -127,7 +126,10 @@ struct NetworkSteps {
   [[nodiscard]] std::optional<TensorId> id_of(std::size_t planned) const {
     return plan->tensors[planned].model == model ? (*ids)[planned] : std::nullopt;
   }
-  [[nodiscard]] Rows all_rows(TensorId t) const { return {0, rows[t].count}; }
+  [[nodiscard]] TensorRows rows_of(TensorId t) const {
+    return is_by_rows ? rows[t] : TensorRows{.bytes = graph->tensors[t].bytes};
+  }
+  [[nodiscard]] Rows all_rows(TensorId t) const { return {0, is_by_rows ? rows[t].count : 1}; }
 };
 
 /// Replays the steps of one network. Steps that the network does not have and reads of absent bytes are faults.

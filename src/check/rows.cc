@@ -181,7 +181,7 @@ std::optional<Fault> fault_in_passage(const NetworkSteps& part, std::size_t tens
 }  // namespace
 
 std::vector<TensorRows> rows_of_tensors(const NetworkSteps& part, Faults& faults) {
-  return RowAxes(part, faults).run();
+  return part.is_by_rows ? RowAxes(part, faults).run() : std::vector<TensorRows>();
 }
 
 bool is_variable(const Tensor& tensor) {
@@ -312,25 +312,23 @@ std::vector<RowLife> PresentRows::take() {
     entry.is_last = true;
     past_.push_back(entry);
   }
+  entries_.clear();
   std::sort(past_.begin(), past_.end(), [](const RowLife& a, const RowLife& b) {
     return std::tie(a.life.lower, a.life.upper, a.rows) < std::tie(b.life.lower, b.life.upper, b.rows);
   });
-  std::vector<RowLife> lives;
+  std::size_t count = 0;
   for (const RowLife& it : past_) {
-    RowLife* const last = lives.empty() ? nullptr : &lives.back();
-    if (last != nullptr && last->rows.second == it.rows.first &&
-        RowLife{.rows = it.rows,
-                .life = last->life,
-                .is_given = last->is_given,
-                .is_read = last->is_read,
-                .is_last = last->is_last,
-                .written_over = last->written_over} == it) {
+    RowLife* const last = count > 0 ? &past_[count - 1] : nullptr;
+    RowLife alike = last != nullptr ? *last : it;
+    alike.rows = it.rows;
+    if (last != nullptr && last->rows.second == it.rows.first && alike == it) {
       last->rows.second = it.rows.second;
     } else {
-      lives.push_back(it);
+      past_[count++] = it;
     }
   }
-  return lives;
+  past_.resize(count);
+  return std::move(past_);
 }
 
 /// No entry contains rows on both sides of this row's start.

@@ -27,7 +27,7 @@ struct TensorRows {
   std::int64_t outer = 1;  ///< Number of runs of bytes of a row if the tensor is stored in row-major order.
 };
 
-/// The rows of every tensor. They run along the axis along which its writer runs, its rows arrive or leave,
+/// The rows of every tensor; empty if the plan has none. They run along the axis along which its writer runs, its rows arrive or leave,
 /// or its views have rows, which must agree; otherwise along the axis of the last reader of rows. Readers of
 /// rows along another axis count as readers of the whole tensor.
 [[nodiscard]] std::vector<TensorRows> rows_of_tensors(const NetworkSteps& part, Faults& faults);
@@ -61,7 +61,8 @@ struct RowLife {
   bool is_given = false;  ///< By the caller, before the step at `life.lower`.
   bool is_read = false;
   bool is_last = false;  ///< Present when the steps end.
-  /// The last step that reads them and may write over them.
+  /// The last step that reads them, if it may write over them; before `take`, the last that may, even if others
+  /// read them later.
   std::optional<Position> written_over{};
 
   bool operator==(const RowLife&) const = default;
@@ -88,7 +89,7 @@ class PresentRows {
   /// Extends live ranges of those that are present and were written up to that position.
   void keep(Position until, Position written_until);
 
-  /// All live ranges, in time order, merged as far as possible.
+  /// Removes and returns all live ranges, in time order, merged as far as possible.
   [[nodiscard]] std::vector<RowLife> take();
 
  private:

@@ -70,8 +70,7 @@ struct Holder {
 };
 
 struct HeldBox {
-  std::size_t space = 0;  ///< Only bytes of one space are compared.
-  Lifetime life;          ///< In halves of positions.
+  Lifetime life;  ///< In halves of positions.
   Bytes begin = 0;
   Bytes end = 0;
   Content content{};
@@ -144,35 +143,27 @@ class LiveContent {
 /// A deque, because it grows without a second copy of the boxes.
 using HeldBoxes = std::deque<HeldBox>;
 
-/// Calls `report` with a conflict of each space that has one. Sorts the boxes by space and the begin of their live
-/// ranges.
-template <typename Report>
-void find_conflicts(HeldBoxes& boxes, const Report& report) {
+/// Sorts the boxes by the begin of their live ranges.
+std::optional<Conflict> find_conflict(HeldBoxes& boxes) {
   std::sort(boxes.begin(), boxes.end(), [](const HeldBox& a, const HeldBox& b) {
     const auto tensor = [](const Holder& it) {
       return it.need != nullptr ? it.need->tensor : std::numeric_limits<TensorId>::max();
     };
-    return std::tuple(a.space, a.life.lower, a.begin, a.holder.network, tensor(a.holder)) <
-           std::tuple(b.space, b.life.lower, b.begin, b.holder.network, tensor(b.holder));
+    return std::tuple(a.life.lower, a.begin, a.holder.network, tensor(a.holder)) <
+           std::tuple(b.life.lower, b.begin, b.holder.network, tensor(b.holder));
   });
   using Ending = std::pair<Position, std::size_t>;  // end of a live range, box
-  for (std::size_t b = 0; b < boxes.size();) {
-    const std::size_t space = boxes[b].space;
-    std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
-    LiveContent live;
-    bool has_conflict = false;
-    for (; b < boxes.size() && boxes[b].space == space; ++b) {
-      const HeldBox& box = boxes[b];
-      if (has_conflict || box.life.lower >= box.life.upper || box.begin >= box.end) continue;
-      for (; !endings.empty() && endings.top().first <= box.life.lower; endings.pop())
-        live.remove(boxes[endings.top().second]);
-      if (const auto other = live.add(box)) {
-        report(Conflict{*other, box.holder, box.life.lower / 2});
-        has_conflict = true;
-      }
-      endings.emplace(box.life.upper, b);
-    }
+  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
+  LiveContent live;
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    const HeldBox& box = boxes[b];
+    if (box.life.lower >= box.life.upper || box.begin >= box.end) continue;
+    for (; !endings.empty() && endings.top().first <= box.life.lower; endings.pop())
+      live.remove(boxes[endings.top().second]);
+    if (const auto other = live.add(box)) return Conflict{*other, box.holder, box.life.lower / 2};
+    endings.emplace(box.life.upper, b);
   }
+  return std::nullopt;
 }
 
 /// What the boxes hold at any time, as boxes with that live range. Bytes whose content changes get a content
@@ -201,7 +192,7 @@ HeldBoxes held_together(std::span<const HeldBox> boxes, const Lifetime& life, st
       if (last != nullptr && is_same && last->end == done && last->content == content) {
         last->end = address;
       } else {
-        together.push_back({boxes[b].space, life, done, address, content, present.begin()->second.holder});
+        together.push_back({life, done, address, content, present.begin()->second.holder});
       }
     }
     done = address;
@@ -222,7 +213,7 @@ constexpr std::int64_t most_boxes = std::int64_t{1} << 23;
 /// The bytes that pieces of a buffer leave free. Pieces do not overlap.
 class FreeBoxes {
  public:
-  FreeBoxes(const Buffer& buffer, const HeldBox& like, HeldBoxes& boxes) : like_(like), boxes_(boxes) {
+  FreeBoxes(const Buffer& buffer, HeldBoxes& boxes) : boxes_(boxes) {
     if (buffer.size > 0) free_.emplace(0, Free{buffer.size, 0});
   }
 
@@ -250,6 +241,8 @@ class FreeBoxes {
   }
 
  private:
+  static constexpr Content nobodys{std::numeric_limits<std::size_t>::max(), 0};
+
   struct Free {
     Bytes end = 0;
     Position since = 0;
@@ -274,14 +267,9 @@ class FreeBoxes {
 
   void add(Bytes begin, Bytes end, const Free& free, Position until) {
     if (free.since >= until) return;
-    HeldBox box = like_;
-    box.life = {2 * free.since, 2 * until};
-    box.begin = begin;
-    box.end = end;
-    boxes_.push_back(box);
+    boxes_.push_back({{2 * free.since, 2 * until}, begin, end, nobodys, {}});
   }
 
-  HeldBox like_;
   HeldBoxes& boxes_;
   std::map<Bytes, Free> free_;  ///< By first byte.
 };
@@ -294,8 +282,11 @@ bool pieces_overlap(const Buffer& buffer) {
   return base::find_overlap(boxes).has_value();
 }
 
+/// Boxes of one clock, by the memory, or in plans by rows the buffer, in which they have addresses.
+using BoxesBySpace = std::map<std::size_t, HeldBoxes>;
+
 /// Boxes by the rank of their clocks, forked clocks first.
-using BoxesByClock = std::map<std::size_t, HeldBoxes, std::greater<>>;
+using BoxesByClock = std::map<std::size_t, BoxesBySpace, std::greater<>>;
 
 /// Makes the boxes of all needs.
 class BoxMaker {
@@ -306,13 +297,13 @@ class BoxMaker {
 
   BoxesByClock make() {
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      for (const KeptBytes& need : networks_[n].played.needs.all) {
-        if (need.has_place()) note_user(need.buffer, source_of({n, &need}));
+      for (const KeptBytes& need : networks_[n].needs.all) {
+        note_user(need.buffer, source_of({n, &need}));
       }
     }
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      for (const KeptBytes& need : networks_[n].played.needs.all) {
-        if (need.has_place()) add_need({n, &need});
+      for (const KeptBytes& need : networks_[n].needs.all) {
+        add_need({n, &need});
       }
     }
     if (networks_.size() == 1 && networks_[0].part.is_by_rows) add_free_boxes();
@@ -336,7 +327,7 @@ class BoxMaker {
     const KeptBytes& need = *holder.need;
     if (need.sums_of) return 2 * sources_.size() + *need.sums_of;
     const std::size_t source = sources_.of_all({holder.network, need.tensor});
-    const bool is_row_major = need.is_in_whole_view() || part_of(holder).rows[need.tensor].outer == 1;
+    const bool is_row_major = need.is_in_whole_view() || part_of(holder).rows_of(need.tensor).outer == 1;
     return is_row_major ? source : sources_.size() + source;
   }
 
@@ -349,42 +340,36 @@ class BoxMaker {
     add_boxes(holder, need.clock,
               {2 * need.life.lower + (need.is_given ? 0 : 1),
                2 * need.life.upper + (need.is_written_over ? 1 : 0)});
-    for (const model::Stretch& stretch : need.beyond)
+    for (const model::Stretch& stretch : networks_[holder.network].played.beyond_of(need))
       add_boxes(holder, stretch.clock, {2 * stretch.life.lower, 2 * stretch.life.upper});
   }
 
   void add_boxes(const Holder& holder, std::size_t clock, const Lifetime& halves) {
     const KeptBytes& need = *holder.need;
-    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)];
-    const auto [memory, offset] = plan_.places[need.buffer];
     const bool is_by_rows = part_of(holder).is_by_rows;
-    const std::size_t space = is_by_rows ? need.buffer : memory;
-    const Bytes first = need.at.first + (is_by_rows ? 0 : offset);
+    const Place& place = plan_.places[need.buffer];
+    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)][is_by_rows ? need.buffer : place.memory];
+    const Bytes first = need.at.first + (is_by_rows ? 0 : place.offset);
     // Rows that are added up or computed again change bytes that copies of them repeat.
     const auto fragments =
         is_by_rows ? std::span<const Fragment>() : sources_.of({holder.network, need.tensor});
     if (!fragments.empty() && users_[need.buffer].are_several) {
       for (const Fragment& part : fragments) {
         const Bytes begin = first + part.begin;
-        boxes.push_back({space, halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
+        boxes.push_back({halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
       }
       return;
     }
     const Bytes shift = first - need.rows.first * need.at.step;
     for (std::int64_t i = 0; i < need.runs(); ++i) {
       const Bytes begin = first + i * need.at.stride;
-      boxes.push_back(
-          {space, halves, begin, begin + need.bytes_of_run(), {source_of(holder), shift}, holder});
+      boxes.push_back({halves, begin, begin + need.bytes_of_run(), {source_of(holder), shift}, holder});
     }
   }
 
   void add_free_boxes() {
-    HeldBoxes& boxes = boxes_[tree_.rank_of(0)];
-    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      const Buffer& buffer = plan_.buffers[b];
-      if (!users_[b].first || pieces_overlap(buffer)) continue;
-      const Content nobodys{std::numeric_limits<std::size_t>::max(), 0};
-      FreeBoxes(buffer, {.space = b, .life = {}, .content = nobodys}, boxes).run(buffer.pieces);
+    for (auto& [b, boxes] : boxes_[tree_.rank_of(0)]) {
+      if (!pieces_overlap(plan_.buffers[b])) FreeBoxes(plan_.buffers[b], boxes).run(plan_.buffers[b].pieces);
     }
   }
 
@@ -397,17 +382,19 @@ class BoxMaker {
 };
 
 /// Passes what a branch has in buffers of clocks that fork it up to these clocks.
-void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const HeldBoxes& boxes,
+void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const BoxesBySpace& boxes,
              std::size_t& unique, BoxesByClock& all) {
   const model::Moment& fork = *tree.fork_of(clock);
   std::map<std::size_t, std::vector<HeldBox>> by_buffer;
-  for (const HeldBox& box : boxes) {
-    const std::size_t buffer = box.holder.need->buffer;
-    if (plan.buffers[buffer].clock != clock) by_buffer[buffer].push_back(box);
+  for (const auto& [memory, of_memory] : boxes) {
+    for (const HeldBox& box : of_memory) {
+      const std::size_t buffer = box.holder.need->buffer;
+      if (plan.buffers[buffer].clock != clock) by_buffer[buffer].push_back(box);
+    }
   }
   for (const auto& [buffer, of_buffer] : by_buffer) {
     const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
-    HeldBoxes& parents = all[tree.rank_of(fork.clock)];
+    HeldBoxes& parents = all[tree.rank_of(fork.clock)][plan.places[buffer].memory];
     parents.insert(parents.end(), together.begin(), together.end());
   }
 }
@@ -417,7 +404,7 @@ std::string name_of(const Network& network, const KeptBytes& need) {
   const std::string name = describe(network.graph(), need.tensor);
   if (!network.part.is_by_rows || is_constant(network.graph().tensors[need.tensor].kind)) return name;
   const std::string since = need.is_given ? "given at the start" : fmt::format("of step {}", need.life.lower);
-  if (!network.part.rows[need.tensor].axis) return fmt::format("{}, {},", name, since);
+  if (!network.part.rows_of(need.tensor).axis) return fmt::format("{}, {},", name, since);
   return fmt::format("rows {} to {} of {}, {},", need.rows.first, need.rows.second, name, since);
 }
 
@@ -432,10 +419,12 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
   BoxesByClock all = BoxMaker(plan, tree, networks, sources).make();
   while (!all.empty()) {
     const std::size_t clock = tree.clock_of_rank(all.begin()->first);
-    HeldBoxes boxes = std::move(all.begin()->second);
+    BoxesBySpace boxes = std::move(all.begin()->second);
     all.erase(all.begin());
-    find_conflicts(boxes, [&](const Conflict& conflict) {
-      const auto& [first, second, at] = conflict;
+    for (auto& [space, of_space] : boxes) {
+      const auto conflict = find_conflict(of_space);
+      if (!conflict) continue;
+      const auto& [first, second, at] = *conflict;
       if (first.need == nullptr || second.need == nullptr) {
         const Holder& holder = first.need == nullptr ? second : first;
         faults.push_back({FaultKind::accounting,
@@ -447,7 +436,7 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
              fmt::format("{} and {} need the same bytes for different content{} at position {}{}",
                          name(first), name(second), in_buffer_of(first, second), at, of_clock(clock))});
       }
-    });
+    }
     if (clock != 0) hand_up(plan, tree, clock, boxes, unique, all);
   }
 }
@@ -529,7 +518,7 @@ std::vector<bool> touched_tensors(const Graph& graph, const RemovedCopies& remov
 
 void check_alignment(const Plan& plan, const Network& network, const RemovedCopies& removed, Faults& faults) {
   const auto touched = touched_tensors(network.graph(), removed);
-  for (const KeptBytes& need : network.played.needs.all) {
+  for (const KeptBytes& need : network.needs.all) {
     if (need.view == nullptr || !touched[need.tensor] || network.graph().tensors[need.tensor].bytes == 0)
       continue;
     const Bytes address = plan.places[need.view->buffer].offset + need.view->offset;
@@ -548,8 +537,7 @@ void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<Net
                    std::span<const Joined> joined, Faults& faults) {
   std::int64_t runs = 0;
   for (const Network& network : networks) {
-    for (const KeptBytes& need : network.played.needs.all)
-      runs = std::min(runs + need.runs(), most_boxes + 1);
+    for (const KeptBytes& need : network.needs.all) runs = std::min(runs + need.runs(), most_boxes + 1);
   }
   if (runs > most_boxes) {
     faults.push_back(
@@ -563,7 +551,7 @@ void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<Net
   for (Network& network : networks) {
     if (network.part.is_by_rows)
       continue;  // this version counts no copies there, and rows need not be aligned
-    const RemovedCopies removed = removed_copies(network.part, network.played.tasks, network.played.needs);
+    const RemovedCopies removed = removed_copies(network.part, network.played.tasks, network.needs);
     add_to(sum, removed);
     check_alignment(plan, network, removed, faults);
   }

@@ -12,11 +12,12 @@
 
 namespace stowage::check {
 
-/// A network, and the views that meet its needs.
+/// A network, and what its steps need where.
 struct Network {
   NetworkSteps part{};
   const Constants* constants = nullptr;  ///< Null: its weights are unknown.
   Played played{};
+  Needs needs{};
 
   [[nodiscard]] const Graph& graph() const { return *part.graph; }
 };

@@ -32,22 +32,27 @@ namespace {
 
 /// Places of a task's output rows, and of input rows that end with it.
 struct Pair {
-  const TensorRows& out_rows;
-  const TensorRows& in_rows;
+  TensorRows out_rows;
+  TensorRows in_rows;
   const KeptBytes& out;
   const KeptBytes& in;
 };
 
 /// True if the bytes of a row are consecutive.
-bool is_one_run(const TensorRows& rows, const KeptBytes& placed) { return rows.bytes == placed.at.run; }
+bool is_one_run(const TensorRows& rows, const KeptBytes& placed) { return rows.bytes == placed.at.step; }
 
 /// No rows.
 Rows nothing() { return {0, 0}; }
 
 class Updates {
  public:
-  Updates(const NetworkSteps& part, const model::ClockTree& tree, Needs& needs)
-      : part_(part), tree_(tree), graph_(*part.graph), placed_(needs.all), first_(needs.first) {
+  Updates(const NetworkSteps& part, const model::ClockTree& tree, const Played& played, Needs& needs)
+      : part_(part),
+        tree_(tree),
+        played_(played),
+        graph_(*part.graph),
+        placed_(needs.all),
+        first_(needs.first) {
     for (std::size_t p = 0; p < placed_.size(); ++p) {
       lives_.push_back(placed_[p].life);
       by_write_.push_back(p);
@@ -101,11 +106,12 @@ class Updates {
     const KeptBytes& over = placed_[output];
     for (const View& view : part_.matched[need.tensor]->views) {
       if (view.buffer != over.buffer || view.offset != over.view->offset) continue;
-      const auto life = life_on(part_.plan->buffers[view.buffer].clock, need, need.life.upper - 1, tree_);
+      const auto life = life_on(part_.plan->buffers[view.buffer].clock, need, need.life.upper - 1,
+                                played_.beyond_of(need), tree_);
       if (!life || life->lower < view.life.lower || view.life.upper < life->upper) continue;
       need.view = &view;
       need.buffer = view.buffer;
-      need.at = runs_of_whole(view, part_.rows[need.tensor]);
+      need.at = runs_of_whole(view, part_.rows_of(need.tensor));
       return;
     }
   }
@@ -151,7 +157,7 @@ class Updates {
   }
 
   [[nodiscard]] Pair pair_of(std::size_t out, std::size_t in) const {
-    return {part_.rows[placed_[out].tensor], part_.rows[placed_[in].tensor], placed_[out], placed_[in]};
+    return {part_.rows_of(placed_[out].tensor), part_.rows_of(placed_[in].tensor), placed_[out], placed_[in]};
   }
 
   /// How the operator reads its input i along its own axis; null: it reads the input whole.
@@ -194,7 +200,7 @@ class Updates {
 
   /// True if it is replaced element by element, in runs of bytes of equal layout.
   [[nodiscard]] bool is_replaced(const Operator& op, std::size_t i, const Pair& pair) const {
-    const auto runs = [](const Runs& at) { return std::tie(at.step, at.run, at.stride, at.outer); };
+    const auto runs = [](const Runs& at) { return std::tie(at.step, at.stride, at.outer); };
     return written_over(part_, op, i) == pair.out.tensor && pair.out_rows.bytes == pair.in_rows.bytes &&
            runs(pair.out.at) == runs(pair.in.at);
   }
@@ -262,6 +268,7 @@ class Updates {
 
   const NetworkSteps& part_;
   const model::ClockTree& tree_;
+  const Played& played_;
   const Graph& graph_;
   std::vector<KeptBytes>& placed_;
   const std::vector<std::size_t>& first_;  ///< Of each tensor, in both indexes.
@@ -271,8 +278,8 @@ class Updates {
 };
 
 /// The view that has the tensor when the operator at that position reads it; null if none is known.
-const View* read_view(Needs& needs, TensorId t, Position at) {
-  const std::span<KeptBytes> of = needs.of(t);
+const View* read_view(const Needs& needs, TensorId t, Position at) {
+  const std::span<const KeptBytes> of = needs.of(t);
   const auto after = std::upper_bound(of.begin(), of.end(), at, [](Position position, const KeptBytes& it) {
     return position < it.life.lower;
   });
@@ -281,17 +288,18 @@ const View* read_view(Needs& needs, TensorId t, Position at) {
 
 }  // namespace
 
-void end_written_over(const NetworkSteps& part, const model::ClockTree& tree, std::span<const Task> tasks,
+void end_written_over(const NetworkSteps& part, const model::ClockTree& tree, const Played& played,
                       Needs& needs) {
-  Updates updates(part, tree, needs);
+  Updates updates(part, tree, played, needs);
+  const auto update = [&](const Task& task) { updates.update(task); };
   if (part.is_by_rows) {
-    for (const Task& task : tasks) updates.update(task);
+    std::for_each(played.tasks.begin(), played.tasks.end(), update);
   } else {
-    std::for_each(tasks.rbegin(), tasks.rend(), [&](const Task& task) { updates.update(task); });
+    std::for_each(played.tasks.rbegin(), played.tasks.rend(), update);
   }
 }
 
-RemovedCopies removed_copies(const NetworkSteps& part, std::span<const Task> tasks, Needs& needs) {
+RemovedCopies removed_copies(const NetworkSteps& part, std::span<const Task> tasks, const Needs& needs) {
   RemovedCopies removed;
   for (const Task& task : tasks) {
     if (task.op->copies.empty()) continue;

@@ -38,53 +38,40 @@ Rows rows_in(const View& view, const TensorRows& rows) {
   return view.rows ? Rows{view.rows->begin, view.rows->end} : Rows{0, rows.count};
 }
 
-std::string text_of_lack(const NetworkSteps& part, const KeptBytes& need) {
+std::string text_of_lack(const NetworkSteps& part, const Played& played, const KeptBytes& need) {
   return fmt::format("{}{} needs its bytes from {} to {}{}{}, but no view has it all that time",
-                     part.rows[need.tensor].axis ? fmt::format("row {} of ", need.rows.first) : "",
+                     part.rows_of(need.tensor).axis ? fmt::format("row {} of ", need.rows.first) : "",
                      describe(*part.graph, need.tensor), need.life.lower, need.life.upper,
-                     of_clock(need.clock), need.beyond.empty() ? "" : ", and while other models run");
+                     of_clock(need.clock),
+                     played.beyond_of(need).empty() ? "" : ", and while other models run");
 }
 
 class Placing {
  public:
-  Placing(const NetworkSteps& part, const model::ClockTree& tree, TensorId tensor,
+  Placing(const NetworkSteps& part, const model::ClockTree& tree, const Played& played, TensorId tensor,
           std::vector<KeptBytes>& placed, Faults& faults)
       : part_(part),
         tree_(tree),
+        played_(played),
         tensor_(tensor),
-        rows_(part.rows[tensor]),
+        rows_(part.rows_of(tensor)),
         placed_(placed),
         faults_(faults) {}
 
-  void run(std::span<KeptBytes> needs) {
+  void run(std::vector<RowLife> lives) {
     const std::vector<const View*> views = views_by_row();
-    const std::vector<std::int64_t> cuts = cuts_of(views);
-    std::size_t runs = 0;
-    for (const KeptBytes& need : needs) {
-      const auto first = std::upper_bound(cuts.begin(), cuts.end(), need.rows.first);
-      runs += 1 + static_cast<std::size_t>(std::lower_bound(first, cuts.end(), need.rows.second) - first);
-      if (runs <= most_runs) continue;
-      return fault(FaultKind::format,
-                   fmt::format("{} is in more than {} runs of rows; this version understands no more",
-                               describe(*part_.graph, tensor_), most_runs));
-    }
-    std::vector<KeptBytes> cut;
-    cut.reserve(runs);
-    for (KeptBytes& need : needs) {
-      for (auto at = std::upper_bound(cuts.begin(), cuts.end(), need.rows.first);
-           at != cuts.end() && *at < need.rows.second; ++at) {
-        cut.push_back(need);
-        cut.back().rows.second = need.rows.first = *at;
-      }
-      cut.push_back(std::move(need));
-    }
-    std::stable_sort(cut.begin(), cut.end(),
-                     [](const KeptBytes& a, const KeptBytes& b) { return a.rows < b.rows; });
+    if (part_.is_by_rows && !cut_at_views(views, lives)) return;
     auto next = views.begin();
-    for (KeptBytes& need : cut) {
-      for (; next != views.end() && rows_in(**next, rows_).first <= need.rows.first; ++next) begin(**next);
-      end_before(need.rows.first);
-      place(std::move(need));
+    for (const RowLife& it : lives) {
+      for (; next != views.end() && rows_in(**next, rows_).first <= it.rows.first; ++next) begin(**next);
+      end_before(it.rows.first);
+      place({.tensor = tensor_,
+             .rows = it.rows,
+             .clock = part_.span.clock,
+             .life = it.life,
+             .is_given = it.is_given,
+             .is_last = it.is_last,
+             .may_end_early = it.written_over.has_value()});
     }
     for (; next != views.end(); ++next) begin(**next);
   }
@@ -110,8 +97,8 @@ class Placing {
     return views;
   }
 
-  /// Rows with which views begin or end.
-  [[nodiscard]] std::vector<std::int64_t> cuts_of(const std::vector<const View*>& views) const {
+  /// Cuts live ranges where views begin or end, and sorts them by row. False: there are too many.
+  bool cut_at_views(const std::vector<const View*>& views, std::vector<RowLife>& lives) {
     std::vector<std::int64_t> cuts;
     for (const View* const view : views) {
       const Rows rows = rows_in(*view, rows_);
@@ -119,7 +106,25 @@ class Placing {
     }
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    return cuts;
+    std::vector<RowLife> cut;
+    for (RowLife it : lives) {
+      for (auto at = std::upper_bound(cuts.begin(), cuts.end(), it.rows.first);
+           at != cuts.end() && *at < it.rows.second && cut.size() <= most_runs; ++at) {
+        cut.push_back(it);
+        cut.back().rows.second = it.rows.first = *at;
+      }
+      cut.push_back(it);
+    }
+    if (cut.size() > most_runs) {
+      fault(FaultKind::format,
+            fmt::format("{} is in more than {} runs of rows; this version understands no more",
+                        describe(*part_.graph, tensor_), most_runs));
+      return false;
+    }
+    lives = std::move(cut);
+    std::stable_sort(lives.begin(), lives.end(),
+                     [](const RowLife& a, const RowLife& b) { return a.rows < b.rows; });
+    return true;
   }
 
   using Begin = std::pair<std::size_t, Position>;  // the clock of a view, and its first position
@@ -158,7 +163,7 @@ class Placing {
 
   void place(KeptBytes need) {
     const View* const view = view_of(need);
-    if (view == nullptr) return fault(FaultKind::accounting, text_of_lack(part_, need));
+    if (view == nullptr) return fault(FaultKind::accounting, text_of_lack(part_, played_, need));
     need.view = view;
     need.buffer = view->buffer;
     need.has_other_views = views_overlap_;
@@ -182,7 +187,7 @@ class Placing {
     for (auto first = present_.begin(); first != present_.end();) {
       const std::size_t clock = first->first.first;
       const auto next = present_.lower_bound({clock + 1, std::numeric_limits<Position>::min()});
-      const auto life = life_on(clock, need, upper, tree_);
+      const auto life = life_on(clock, need, upper, played_.beyond_of(need), tree_);
       for (auto it = life ? present_.upper_bound({clock, life->lower}) : first; it != first;) {
         --it;
         if (life->upper <= it->second->life.upper) return it->second;
@@ -194,7 +199,7 @@ class Placing {
   }
 
   void add_run(KeptBytes need, Bytes first) {
-    need.at = {first, rows_.bytes, rows_.bytes, rows_.bytes, 1};
+    need.at = {first, rows_.bytes, rows_.bytes, 1};
     placed_.push_back(std::move(need));
   }
 
@@ -219,8 +224,9 @@ class Placing {
 
   const NetworkSteps& part_;
   const model::ClockTree& tree_;
+  const Played& played_;
   TensorId tensor_;
-  const TensorRows& rows_;
+  TensorRows rows_;
   std::vector<KeptBytes>& placed_;
   Faults& faults_;
   bool has_fault_ = false;
@@ -252,9 +258,9 @@ std::vector<bool> planned_tensors(const NetworkSteps& part) {
 }  // namespace
 
 std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Position upper,
-                                const model::ClockTree& tree) {
+                                std::span<const model::Stretch> beyond, const model::ClockTree& tree) {
   auto life = tree.seen_from(clock, {need.clock, {need.life.lower, upper}});
-  for (const model::Stretch& stretch : need.beyond) {
+  for (const model::Stretch& stretch : beyond) {
     const auto more = tree.seen_from(clock, stretch);
     if (!life || !more) return std::nullopt;
     life = {std::min(life->lower, more->lower), std::max(life->upper, more->upper)};
@@ -264,27 +270,31 @@ std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Positi
 
 Runs runs_of_whole(const View& view, const TensorRows& rows) {
   const Bytes inner = rows.bytes / rows.outer;
-  return {view.offset, inner, inner, rows.outer == 1 ? inner : inner * rows.count, rows.outer};
+  return {view.offset, inner, rows.outer == 1 ? inner : inner * rows.count, rows.outer};
 }
 
-void place(const NetworkSteps& part, const model::ClockTree& tree, Needs& needs, Faults& faults) {
+Needs place(const NetworkSteps& part, const model::ClockTree& tree, Played& played, Faults& faults) {
   const std::vector<bool> planned = planned_tensors(part);
-  Needs placed;
-  placed.all.reserve(needs.all.size());
+  Needs needs;
+  needs.all.reserve(planned.size());
   for (TensorId t = 0; t < planned.size(); ++t) {
-    placed.first.push_back(placed.all.size());
-    if (planned[t]) Placing(part, tree, t, placed.all, faults).run(needs.of(t));
+    needs.first.push_back(needs.all.size());
+    std::vector<RowLife> lives;
+    std::swap(lives, played.lives[t]);
+    if (planned[t]) Placing(part, tree, played, t, needs.all, faults).run(std::move(lives));
   }
-  placed.first.push_back(placed.all.size());
-  needs = std::move(placed);
+  needs.first.push_back(needs.all.size());
+  return needs;
 }
 
-void check_ends(const NetworkSteps& part, const model::ClockTree& tree, const Needs& needs, Faults& faults) {
+void check_ends(const NetworkSteps& part, const model::ClockTree& tree, const Played& played,
+                const Needs& needs, Faults& faults) {
   for (const KeptBytes& need : needs.all) {
     if (need.view == nullptr) continue;
-    const auto life = life_on(part.plan->buffers[need.view->buffer].clock, need, need.life.upper, tree);
+    const std::size_t clock = part.plan->buffers[need.buffer].clock;
+    const auto life = life_on(clock, need, need.life.upper, played.beyond_of(need), tree);
     if (life && life->upper > need.view->life.upper)
-      faults.push_back({FaultKind::accounting, text_of_lack(part, need)});
+      faults.push_back({FaultKind::accounting, text_of_lack(part, played, need)});
   }
 }
 

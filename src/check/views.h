@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 
 #include "check/replay.h"
 #include "model/clock_tree.h"
@@ -12,13 +13,18 @@ namespace stowage::check {
 /// row at a time are one, too. Needs are cut where views of rows begin or end and where rings wrap around. In a plan of
 /// whole operators, a view may end where an operator may write over its tensor. Cost: n log n in needs and views, if no
 /// two views of a tensor are live together.
-void place(const NetworkSteps& part, const model::ClockTree& tree, Needs& needs, Faults& faults);
+/// Consumes the live ranges of `played`.
+[[nodiscard]] Needs place(const NetworkSteps& part, const model::ClockTree& tree, Played& played,
+                          Faults& faults);
 
 /// Faults of needs that outlive their view, because nothing writes over them.
-void check_ends(const NetworkSteps& part, const model::ClockTree& tree, const Needs& needs, Faults& faults);
+void check_ends(const NetworkSteps& part, const model::ClockTree& tree, const Played& played,
+                const Needs& needs, Faults& faults);
 
-/// The live range of the need, up to `upper`, as another clock sees it; none if part of it is not visible from there.
+/// The live range of the need, up to `upper`, and of what is beyond, as another clock sees it; none if part of it is not
+/// visible from there.
 [[nodiscard]] std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Position upper,
+                                              std::span<const model::Stretch> beyond,
                                               const model::ClockTree& tree);
 
 /// Where all rows of a tensor lie in a whole view.
