@@ -295,7 +295,7 @@ std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, c
 
 /// No step writes weights; no other tensor may use the bytes of their views. Where rows run, all steps may read them;
 /// those of equal data are held once.
-void hold_weights(const Plan& plan, Network& network) {
+void hold_weights(Network& network) {
   const NetworkSteps& part = network.part;
   for (TensorId t = 0; t < part.matched.size(); ++t) {
     if (!is_constant(network.graph().tensors[t].kind) || part.matched[t] == nullptr) continue;
@@ -303,20 +303,18 @@ void hold_weights(const Plan& plan, Network& network) {
       const Lifetime life = part.is_by_rows ? part.span.life
                                             : Lifetime{std::min(view.life.lower, largest_value),
                                                        std::min(view.life.upper, largest_value)};
-      network.needs.all.push_back({.tensor = t,
-                                   .rows = part.all_rows(t),
-                                   .clock = plan.buffers[view.buffer].clock,
-                                   .life = life,
-                                   .view = &view,
-                                   .buffer = view.buffer,
-                                   .at = runs_of_whole(view, part.rows_of(t))});
+      KeptBytes& need = network.needs.all.emplace_back();
+      need.tensor = t;
+      need.rows = part.all_rows(t);
+      need.life = life;
+      put_in_whole(view, part.rows_of(t), need);
     }
   }
 }
 
 /// Finds a place for each need of the replayed network.
-void finish_network(const Plan& plan, const model::ClockTree& tree, const std::vector<KeptBytes>& followed,
-                    Network& network, Faults& faults) {
+void finish_network(const model::ClockTree& tree, const std::vector<KeptBytes>& followed, Network& network,
+                    Faults& faults) {
   const Graph& graph = network.graph();
   Played& played = network.played;
   Needs& needs = network.needs = place(network.part, tree, played, faults);
@@ -326,18 +324,18 @@ void finish_network(const Plan& plan, const model::ClockTree& tree, const std::v
   check_hand_overs(graph, network.part.matched, faults);
   needs.all.insert(needs.all.end(), followed.begin(), followed.end());
   needs.all.insert(needs.all.end(), played.sums.begin(), played.sums.end());
-  hold_weights(plan, network);
+  hold_weights(network);
 }
 
 /// The sums lie in their buffers.
 void check_sums(const Plan& plan, const Network& network, Faults& faults) {
   for (const KeptBytes& sums : network.played.sums) {
     const Bytes size = plan.buffers[sums.buffer].size;
-    if (sums.at.step <= size - sums.at.first) continue;
+    if (sums.step <= size - sums.first) continue;
     faults.push_back(
         {FaultKind::format, fmt::format("the sums of {} take {} bytes at {}, outside the {} bytes of {}",
-                                        describe(network.graph(), 0, *sums.sums_of), sums.at.step,
-                                        sums.at.first, size, name_of_buffer(plan, sums.buffer))});
+                                        describe(network.graph(), 0, *sums.sums_of), sums.step, sums.first,
+                                        size, name_of_buffer(plan, sums.buffer))});
   }
 }
 
@@ -442,7 +440,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   StoredConstants stored(plan);
   for (std::size_t n = 0; n < networks.size(); ++n) {
     stored.check(networks[n].graph(), networks[n].part.matched, faults);
-    finish_network(plan, tree, followed[n], networks[n], faults);
+    finish_network(tree, followed[n], networks[n], faults);
   }
   stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);

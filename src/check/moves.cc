@@ -168,12 +168,12 @@ class Follower {
     views_[v].need = needs_.size();
     spans_.emplace_back(needs_.size(), v);
     needs_.push_back({.tensor = use.tensor,
-                      .clock = clock_,
                       .life = life,
                       .is_given = use.is_given,
                       .view = views_[v].view,
                       .buffer = views_[v].view->buffer,
-                      .at = {views_[v].view->offset, bytes_, bytes_, 1}});
+                      .first = views_[v].view->offset,
+                      .step = bytes_});
   }
 
   void take(std::size_t v, const Use& use) {

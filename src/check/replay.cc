@@ -254,9 +254,10 @@ class Replay {
     for (const auto& output : op.outputs) {
       if (output) write(*output, part_.all_rows(*output), {begin, begin + 1});
     }
-    if (may_update || !op.copies.empty()) played_.tasks.push_back({&op, begin, std::nullopt});
+    if (may_update || !op.copies.empty()) played_.tasks.push_back({&op, begin});
     for (const TensorId scratch : op.scratch) write(scratch, part_.all_rows(scratch), {begin, begin + 1});
     const bool is_loop = op.body_use == BodyUse::repeated;
+    open_loops_ += is_loop ? 1 : 0;
     for (const std::size_t body : op.bodies) {
       const Position first = at_;
       const bool is_empty = next_in(body, depth + 1) == nullptr;
@@ -266,6 +267,7 @@ class Replay {
       for (const TensorId output : graph_.subgraphs[body].outputs)
         read(output, part_.all_rows(output), at_, name);
     }
+    open_loops_ -= is_loop ? 1 : 0;
     if (op.bodies.empty()) return;
     for (const auto* operands : {&op.inputs, &op.outputs}) {
       for (const auto& tensor : *operands) {
@@ -340,7 +342,7 @@ class Replay {
       const Position end = std::get<Position>(until);  // nothing writes over a tensor that moves
       use({.tensor = t, .life = {end - 1, end}, .by = reader});
     }
-    reads_.push_back(t);
+    if (open_loops_ > 0) reads_.push_back(t);
   }
 
   // Tasks of operators of the main subgraph in a plan by rows
@@ -426,7 +428,7 @@ class Replay {
       if (output) write_rows(*output, range);
     }
     end_rows(run, progress);
-    played_.tasks.push_back({&op, at_, range.axis});
+    played_.tasks.push_back({&op, at_});
   }
 
   void refuse_reads(const std::string& name) {
@@ -532,15 +534,15 @@ class Replay {
                  Progress& progress) {
     if (is_first || !progress.sums_life) {
       progress.sums_life = played_.sums.size();
-      played_.sums.push_back({.clock = part_.span.clock,
-                              .life = {at_, at_ + 1},
-                              .sums_of = run.path.back(),
+      played_.sums.push_back({.life = {at_, at_ + 1},
+                              .sums_of = static_cast<std::uint32_t>(run.path.back()),
                               .buffer = sums.buffer,
-                              .at = {sums.offset, bytes, bytes, 1}});
+                              .first = sums.offset,
+                              .step = bytes});
     }
     KeptBytes& kept = played_.sums[*progress.sums_life];
     kept.life.upper = at_ + 1;
-    if (Sums{kept.buffer, kept.at.first} != sums) {
+    if (Sums{kept.buffer, kept.first} != sums) {
       fault(FaultKind::accounting,
             fmt::format("step {} has the sums of {} elsewhere than step {}", at_, name, kept.life.lower));
     }
@@ -592,7 +594,8 @@ class Replay {
   std::vector<std::size_t> open_;  ///< Path of the operators whose bodies are being played.
   Played played_;
   std::vector<PresentRows> present_;
-  std::vector<TensorId> reads_;
+  std::size_t open_loops_ = 0;              ///< Of these, those that repeat their bodies.
+  std::vector<TensorId> reads_;             ///< In loops.
   std::vector<std::vector<bool>> has_run_;  ///< Operators of each subgraph, completely.
   std::map<std::size_t, Progress> progress_;
   std::vector<std::pair<std::int64_t, std::int64_t>> passed_;  ///< Rows that have arrived, and left.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,42 +15,27 @@
 
 namespace stowage::check {
 
-/// Where rows lie in a buffer: row r begins at `first + (r - rows.first) * step`, and is `outer` runs of `step` bytes,
-/// `stride` bytes apart.
-struct Runs {
-  Bytes first = 0;
-  Bytes step = 0;
-  Bytes stride = 0;
-  std::int64_t outer = 1;
-};
-
 /// Bytes that must be kept, and their place: rows of a tensor from their write to after their last read, or the sums of
 /// an operator from its first step to its last. A tensor without rows is one row.
 struct KeptBytes {
   TensorId tensor = 0;
   Rows rows{0, 1};
-  std::size_t clock = 0;  ///< Of the network's steps.
   Lifetime life{};
   bool is_given = false;  ///< Handed over before the operator at `life.lower` runs, not written by it.
   bool is_last = false;   ///< The value when the steps end, which other models may need (Played::beyond).
   bool may_end_early = false;    ///< At `life.upper - 1` only an operator reads it that may write over it.
   bool is_written_over = false;  ///< By the operator at `life.upper`, which reads it first.
   bool has_other_views = false;  ///< The tensor has views of one clock that are live together.
-  std::optional<std::size_t> sums_of{};  ///< The operator whose sums these are; none: a tensor.
-  const View* view = nullptr;            ///< None for sums.
-  std::size_t buffer = 0;                ///< Of the view, or of the sums.
-  Runs at{};                             ///< In the buffer.
+  /// A row is NetworkSteps::outer_of runs of bytes, as in the whole tensor in row-major order; otherwise one run.
+  bool is_in_whole_view = false;
+  std::optional<std::uint32_t> sums_of{};  ///< The operator whose sums these are; none: a tensor.
+  const View* view = nullptr;              ///< None for sums.
+  std::size_t buffer = 0;                  ///< Of the view, or of the sums.
+  Bytes first = 0;                         ///< In the buffer: where the first row begins.
+  Bytes step = 0;                          ///< From a row to the next; the bytes of each run.
 
-  [[nodiscard]] Bytes at_row(std::int64_t row) const { return at.first + (row - rows.first) * at.step; }
-  [[nodiscard]] bool is_in_whole_view() const { return view != nullptr && !view->ring && !view->rows; }
-  /// Number of runs of consecutive bytes; all rows of a whole view are one.
-  [[nodiscard]] std::int64_t runs() const { return is_one_run() ? 1 : at.outer; }
-  [[nodiscard]] Bytes bytes_of_run() const {
-    return (rows.second - rows.first) * at.step * (is_one_run() ? at.outer : 1);
-  }
-
- private:
-  [[nodiscard]] bool is_one_run() const { return (rows.second - rows.first) * at.step == at.stride; }
+  [[nodiscard]] Bytes at_row(std::int64_t row) const { return first + (row - rows.first) * step; }
+  [[nodiscard]] std::int64_t count() const { return rows.second - rows.first; }
 };
 
 /// Bytes of tensors, by tensor.
@@ -78,7 +64,6 @@ struct Use {
 struct Task {
   const Operator* op = nullptr;
   Position at = 0;
-  std::optional<std::size_t> axis{};  ///< Axis of the rows; none: it runs as a whole.
 };
 
 struct Played {
@@ -128,6 +113,10 @@ struct NetworkSteps {
   }
   [[nodiscard]] TensorRows rows_of(TensorId t) const {
     return is_by_rows ? rows[t] : TensorRows{.bytes = graph->tensors[t].bytes};
+  }
+  /// Number of runs of bytes of which each of its rows consists.
+  [[nodiscard]] std::int64_t outer_of(const KeptBytes& need) const {
+    return need.is_in_whole_view ? rows_of(need.tensor).outer : 1;
   }
   [[nodiscard]] Rows all_rows(TensorId t) const { return {0, is_by_rows ? rows[t].count : 1}; }
 };

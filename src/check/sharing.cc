@@ -210,6 +210,20 @@ HeldBoxes held_together(std::span<const HeldBox> boxes, const Lifetime& life, st
 
 constexpr std::int64_t most_boxes = std::int64_t{1} << 23;
 
+/// True for all rows of a whole view, whose bytes are consecutive.
+bool is_one_run(const NetworkSteps& part, const KeptBytes& need) {
+  return part.outer_of(need) == 1 || need.count() == part.rows_of(need.tensor).count;
+}
+
+/// Number of runs of consecutive bytes.
+std::int64_t runs_of(const NetworkSteps& part, const KeptBytes& need) {
+  return is_one_run(part, need) ? 1 : part.outer_of(need);
+}
+
+Bytes bytes_of_run(const NetworkSteps& part, const KeptBytes& need) {
+  return need.count() * need.step * (is_one_run(part, need) ? part.outer_of(need) : 1);
+}
+
 /// The bytes that pieces of a buffer leave free. Pieces do not overlap.
 class FreeBoxes {
  public:
@@ -327,7 +341,7 @@ class BoxMaker {
     const KeptBytes& need = *holder.need;
     if (need.sums_of) return 2 * sources_.size() + *need.sums_of;
     const std::size_t source = sources_.of_all({holder.network, need.tensor});
-    const bool is_row_major = need.is_in_whole_view() || part_of(holder).rows_of(need.tensor).outer == 1;
+    const bool is_row_major = need.is_in_whole_view || part_of(holder).rows_of(need.tensor).outer == 1;
     return is_row_major ? source : sources_.size() + source;
   }
 
@@ -337,7 +351,8 @@ class BoxMaker {
 
   void add_need(const Holder& holder) {
     const KeptBytes& need = *holder.need;
-    add_boxes(holder, need.clock,
+    const bool is_weight = is_constant(networks_[holder.network].graph().tensors[need.tensor].kind);
+    add_boxes(holder, is_weight ? plan_.buffers[need.buffer].clock : part_of(holder).span.clock,
               {2 * need.life.lower + (need.is_given ? 0 : 1),
                2 * need.life.upper + (need.is_written_over ? 1 : 0)});
     for (const model::Stretch& stretch : networks_[holder.network].played.beyond_of(need))
@@ -349,7 +364,7 @@ class BoxMaker {
     const bool is_by_rows = part_of(holder).is_by_rows;
     const Place& place = plan_.places[need.buffer];
     HeldBoxes& boxes = boxes_[tree_.rank_of(clock)][is_by_rows ? need.buffer : place.memory];
-    const Bytes first = need.at.first + (is_by_rows ? 0 : place.offset);
+    const Bytes first = need.first + (is_by_rows ? 0 : place.offset);
     // Rows that are added up or computed again change bytes that copies of them repeat.
     const auto fragments =
         is_by_rows ? std::span<const Fragment>() : sources_.of({holder.network, need.tensor});
@@ -360,10 +375,11 @@ class BoxMaker {
       }
       return;
     }
-    const Bytes shift = first - need.rows.first * need.at.step;
-    for (std::int64_t i = 0; i < need.runs(); ++i) {
-      const Bytes begin = first + i * need.at.stride;
-      boxes.push_back({halves, begin, begin + need.bytes_of_run(), {source_of(holder), shift}, holder});
+    const Bytes shift = first - need.rows.first * need.step;
+    const Bytes size = bytes_of_run(part_of(holder), need);
+    for (std::int64_t i = 0; i < runs_of(part_of(holder), need); ++i) {
+      const Bytes begin = first + i * need.step * part_of(holder).rows_of(need.tensor).count;
+      boxes.push_back({halves, begin, begin + size, {source_of(holder), shift}, holder});
     }
   }
 
@@ -537,7 +553,8 @@ void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<Net
                    std::span<const Joined> joined, Faults& faults) {
   std::int64_t runs = 0;
   for (const Network& network : networks) {
-    for (const KeptBytes& need : network.needs.all) runs = std::min(runs + need.runs(), most_boxes + 1);
+    for (const KeptBytes& need : network.needs.all)
+      runs = std::min(runs + runs_of(network.part, need), most_boxes + 1);
   }
   if (runs > most_boxes) {
     faults.push_back(

@@ -23,6 +23,7 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "base/checked.h"
 #include "check/views.h"
@@ -39,7 +40,7 @@ struct Pair {
 };
 
 /// True if the bytes of a row are consecutive.
-bool is_one_run(const TensorRows& rows, const KeptBytes& placed) { return rows.bytes == placed.at.step; }
+bool is_one_run(const TensorRows& rows, const KeptBytes& placed) { return rows.bytes == placed.step; }
 
 /// No rows.
 Rows nothing() { return {0, 0}; }
@@ -106,12 +107,10 @@ class Updates {
     const KeptBytes& over = placed_[output];
     for (const View& view : part_.matched[need.tensor]->views) {
       if (view.buffer != over.buffer || view.offset != over.view->offset) continue;
-      const auto life = life_on(part_.plan->buffers[view.buffer].clock, need, need.life.upper - 1,
-                                played_.beyond_of(need), tree_);
+      const std::size_t clock = part_.plan->buffers[view.buffer].clock;
+      const auto life = life_on(clock, part_, played_, need, need.life.upper - 1, tree_);
       if (!life || life->lower < view.life.lower || view.life.upper < life->upper) continue;
-      need.view = &view;
-      need.buffer = view.buffer;
-      need.at = runs_of_whole(view, part_.rows_of(need.tensor));
+      put_in_whole(view, part_.rows_of(need.tensor), need);
       return;
     }
   }
@@ -139,7 +138,7 @@ class Updates {
 
   void update(const Task& task, std::span<const std::size_t> written, std::size_t p) {
     const KeptBytes& in = placed_[p];
-    if (!task.axis && is_over_whole(*task.op, pair_of(written[0], p))) {
+    if (!axis_of(task) && is_over_whole(*task.op, pair_of(written[0], p))) {
       placed_[p].life.upper = task.at;
       placed_[p].is_written_over = true;
       return;
@@ -160,9 +159,16 @@ class Updates {
     return {part_.rows_of(placed_[out].tensor), part_.rows_of(placed_[in].tensor), placed_[out], placed_[in]};
   }
 
+  /// Axis of the rows that it runs; none: it runs as a whole.
+  [[nodiscard]] std::optional<std::size_t> axis_of(const Task& task) const {
+    const auto& rows = std::get<Run>(part_.step(task.at)).rows;
+    return rows ? std::optional(rows->axis) : std::nullopt;
+  }
+
   /// How the operator reads its input i along its own axis; null: it reads the input whole.
   [[nodiscard]] const RowRead* read_of(const Task& task, std::size_t i, const Pair& pair) const {
-    const auto axis = task.axis ? task.axis : pair.out_rows.axis;
+    const auto of_task = axis_of(task);
+    const auto axis = of_task ? of_task : pair.out_rows.axis;
     const RowAxis* const along = axis ? row_axis(*task.op, *axis) : nullptr;
     const RowRead* const read = along != nullptr ? row_read(*along, i) : nullptr;
     return read != nullptr && read->axis == pair.in_rows.axis ? read : nullptr;
@@ -200,9 +206,11 @@ class Updates {
 
   /// True if it is replaced element by element, in runs of bytes of equal layout.
   [[nodiscard]] bool is_replaced(const Operator& op, std::size_t i, const Pair& pair) const {
-    const auto runs = [](const Runs& at) { return std::tie(at.step, at.stride, at.outer); };
-    return written_over(part_, op, i) == pair.out.tensor && pair.out_rows.bytes == pair.in_rows.bytes &&
-           runs(pair.out.at) == runs(pair.in.at);
+    const std::int64_t outer = part_.outer_of(pair.in);
+    const bool are_alike = pair.in.step == pair.out.step && outer == part_.outer_of(pair.out) &&
+                           (outer == 1 || pair.in_rows.count == pair.out_rows.count);
+    return are_alike && pair.out_rows.bytes == pair.in_rows.bytes &&
+           written_over(part_, op, i) == pair.out.tensor;
   }
 
   [[nodiscard]] bool is_over_whole(const Operator& op, const Pair& pair) const {
@@ -215,7 +223,7 @@ class Updates {
   [[nodiscard]] bool is_over_whole(const Operator& op, std::size_t i, const Pair& pair) const {
     const Tensor& in = graph_.tensors[pair.in.tensor];
     const Tensor& out = graph_.tensors[pair.out.tensor];
-    if (!pair.in.is_in_whole_view() || !pair.out.is_in_whole_view() ||
+    if (!pair.in.is_in_whole_view || !pair.out.is_in_whole_view ||
         pair.in.view->offset != pair.out.view->offset || in.bytes != out.bytes)
       return false;
     if (written_over(part_, op, i) == pair.out.tensor) return true;
@@ -242,7 +250,7 @@ class Updates {
     const std::int64_t end = std::min(pair.in.rows.second, pair.out.rows.second + ahead);
     if (begin >= end) return nothing();
     const Bytes apart = pair.in.at_row(begin) - (pair.out.at_row(begin - ahead) + from);
-    const Bytes wider = pair.out.at.step - pair.in.at.step;  // how far each further row closes the gap
+    const Bytes wider = pair.out.step - pair.in.step;  // how far each further row closes the gap
     if (apart == 0 && (wider == 0 || end - begin == 1)) return {begin, end};
     if (wider == 0 || apart % wider != 0) return nothing();
     const std::int64_t row = begin + apart / wider;
@@ -255,7 +263,7 @@ class Updates {
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       KeptBytes some = all;
       some.rows = {begin, end};
-      some.at.first = all.at_row(begin);
+      some.first = all.at_row(begin);
       return some;
     };
     if (all.rows.first < rows.first) placed_.push_back(part(all.rows.first, rows.first));

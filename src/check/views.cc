@@ -42,7 +42,7 @@ std::string text_of_lack(const NetworkSteps& part, const Played& played, const K
   return fmt::format("{}{} needs its bytes from {} to {}{}{}, but no view has it all that time",
                      part.rows_of(need.tensor).axis ? fmt::format("row {} of ", need.rows.first) : "",
                      describe(*part.graph, need.tensor), need.life.lower, need.life.upper,
-                     of_clock(need.clock),
+                     of_clock(part.span.clock),
                      played.beyond_of(need).empty() ? "" : ", and while other models run");
 }
 
@@ -67,7 +67,6 @@ class Placing {
       end_before(it.rows.first);
       place({.tensor = tensor_,
              .rows = it.rows,
-             .clock = part_.span.clock,
              .life = it.life,
              .is_given = it.is_given,
              .is_last = it.is_last,
@@ -164,15 +163,15 @@ class Placing {
   void place(KeptBytes need) {
     const View* const view = view_of(need);
     if (view == nullptr) return fault(FaultKind::accounting, text_of_lack(part_, played_, need));
+    need.has_other_views = views_overlap_;
+    if (!view->ring && !view->rows) {
+      put_in_whole(*view, rows_, need);
+      return placed_.push_back(need);
+    }
     need.view = view;
     need.buffer = view->buffer;
-    need.has_other_views = views_overlap_;
-    if (view->ring) return add_in_ring(std::move(need));
-    if (view->rows)
-      return add_run(std::move(need), view->offset + (need.rows.first - view->rows->begin) * rows_.bytes);
-    need.at = runs_of_whole(*view, rows_);
-    need.at.first += need.rows.first * need.at.step;
-    placed_.push_back(std::move(need));
+    if (view->ring) return add_in_ring(need);
+    add_run(need, view->offset + (need.rows.first - view->rows->begin) * rows_.bytes);
   }
 
   [[nodiscard]] const View* view_of(const KeptBytes& need) const {
@@ -187,7 +186,7 @@ class Placing {
     for (auto first = present_.begin(); first != present_.end();) {
       const std::size_t clock = first->first.first;
       const auto next = present_.lower_bound({clock + 1, std::numeric_limits<Position>::min()});
-      const auto life = life_on(clock, need, upper, played_.beyond_of(need), tree_);
+      const auto life = life_on(clock, part_, played_, need, upper, tree_);
       for (auto it = life ? present_.upper_bound({clock, life->lower}) : first; it != first;) {
         --it;
         if (life->upper <= it->second->life.upper) return it->second;
@@ -199,8 +198,9 @@ class Placing {
   }
 
   void add_run(KeptBytes need, Bytes first) {
-    need.at = {first, rows_.bytes, rows_.bytes, 1};
-    placed_.push_back(std::move(need));
+    need.first = first;
+    need.step = rows_.bytes;
+    placed_.push_back(need);
   }
 
   void add_in_ring(KeptBytes need) {
@@ -257,10 +257,10 @@ std::vector<bool> planned_tensors(const NetworkSteps& part) {
 
 }  // namespace
 
-std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Position upper,
-                                std::span<const model::Stretch> beyond, const model::ClockTree& tree) {
-  auto life = tree.seen_from(clock, {need.clock, {need.life.lower, upper}});
-  for (const model::Stretch& stretch : beyond) {
+std::optional<Lifetime> life_on(std::size_t clock, const NetworkSteps& part, const Played& played,
+                                const KeptBytes& need, Position upper, const model::ClockTree& tree) {
+  auto life = tree.seen_from(clock, {part.span.clock, {need.life.lower, upper}});
+  for (const model::Stretch& stretch : played.beyond_of(need)) {
     const auto more = tree.seen_from(clock, stretch);
     if (!life || !more) return std::nullopt;
     life = {std::min(life->lower, more->lower), std::max(life->upper, more->upper)};
@@ -268,9 +268,12 @@ std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Positi
   return life;
 }
 
-Runs runs_of_whole(const View& view, const TensorRows& rows) {
-  const Bytes inner = rows.bytes / rows.outer;
-  return {view.offset, inner, rows.outer == 1 ? inner : inner * rows.count, rows.outer};
+void put_in_whole(const View& view, const TensorRows& rows, KeptBytes& need) {
+  need.view = &view;
+  need.buffer = view.buffer;
+  need.is_in_whole_view = true;
+  need.step = rows.bytes / rows.outer;
+  need.first = view.offset + need.rows.first * need.step;
 }
 
 Needs place(const NetworkSteps& part, const model::ClockTree& tree, Played& played, Faults& faults) {
@@ -292,7 +295,7 @@ void check_ends(const NetworkSteps& part, const model::ClockTree& tree, const Pl
   for (const KeptBytes& need : needs.all) {
     if (need.view == nullptr) continue;
     const std::size_t clock = part.plan->buffers[need.buffer].clock;
-    const auto life = life_on(clock, need, need.life.upper, played.beyond_of(need), tree);
+    const auto life = life_on(clock, part, played, need, need.life.upper, tree);
     if (life && life->upper > need.view->life.upper)
       faults.push_back({FaultKind::accounting, text_of_lack(part, played, need)});
   }

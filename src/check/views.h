@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 
 #include "check/replay.h"
 #include "model/clock_tree.h"
@@ -23,11 +22,11 @@ void check_ends(const NetworkSteps& part, const model::ClockTree& tree, const Pl
 
 /// The live range of the need, up to `upper`, and of what is beyond, as another clock sees it; none if part of it is not
 /// visible from there.
-[[nodiscard]] std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, Position upper,
-                                              std::span<const model::Stretch> beyond,
+[[nodiscard]] std::optional<Lifetime> life_on(std::size_t clock, const NetworkSteps& part,
+                                              const Played& played, const KeptBytes& need, Position upper,
                                               const model::ClockTree& tree);
 
-/// Where all rows of a tensor lie in a whole view.
-[[nodiscard]] Runs runs_of_whole(const View& view, const TensorRows& rows);
+/// Puts the rows of the need where they are in a whole view.
+void put_in_whole(const View& view, const TensorRows& rows, KeptBytes& need);
 
 }  // namespace stowage::check
