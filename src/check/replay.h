@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -38,15 +39,13 @@ struct KeptBytes {
   [[nodiscard]] std::int64_t count() const { return rows.second - rows.first; }
 };
 
-/// Bytes of tensors, by tensor.
-struct Needs {
-  std::vector<KeptBytes> all{};
-  std::vector<std::size_t>
-      first{};  ///< Of each tensor, and the end. Behind it: sums, tensors that move, and parts.
+/// A deque, because it grows without a second copy of them.
+using AllKeptBytes = std::deque<KeptBytes>;
 
-  [[nodiscard]] std::span<const KeptBytes> of(TensorId t) const {
-    return std::span(all).subspan(first[t], first[t + 1] - first[t]);
-  }
+/// Bytes of tensors, by tensor. Behind them: sums, tensors that move, and parts of others.
+struct Needs {
+  AllKeptBytes all{};
+  std::vector<std::size_t> first{};  ///< Of each tensor, and the end.
 };
 
 /// A step or the caller gives, writes, reads or copies the value of a tensor that moves.

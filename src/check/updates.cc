@@ -19,6 +19,7 @@
 #include "check/updates.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -278,7 +279,7 @@ class Updates {
   const model::ClockTree& tree_;
   const Played& played_;
   const Graph& graph_;
-  std::vector<KeptBytes>& placed_;
+  AllKeptBytes& placed_;
   const std::vector<std::size_t>& first_;  ///< Of each tensor, in both indexes.
   std::vector<Lifetime> lives_;            ///< Of each need, before any update.
   std::vector<std::size_t> by_write_;      ///< Of each tensor: its needs, by write position.
@@ -287,11 +288,11 @@ class Updates {
 
 /// The view that has the tensor when the operator at that position reads it; null if none is known.
 const View* read_view(const Needs& needs, TensorId t, Position at) {
-  const std::span<const KeptBytes> of = needs.of(t);
-  const auto after = std::upper_bound(of.begin(), of.end(), at, [](Position position, const KeptBytes& it) {
-    return position < it.life.lower;
-  });
-  return after == of.begin() ? nullptr : std::prev(after)->view;
+  const auto first = needs.all.begin() + static_cast<std::ptrdiff_t>(needs.first[t]);
+  const auto last = needs.all.begin() + static_cast<std::ptrdiff_t>(needs.first[t + 1]);
+  const auto after = std::upper_bound(
+      first, last, at, [](Position position, const KeptBytes& it) { return position < it.life.lower; });
+  return after == first ? nullptr : std::prev(after)->view;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::string text_of_lack(const NetworkSteps& part, const Played& played, const K
 class Placing {
  public:
   Placing(const NetworkSteps& part, const model::ClockTree& tree, const Played& played, TensorId tensor,
-          std::vector<KeptBytes>& placed, Faults& faults)
+          AllKeptBytes& placed, Faults& faults)
       : part_(part),
         tree_(tree),
         played_(played),
@@ -227,7 +227,7 @@ class Placing {
   const Played& played_;
   TensorId tensor_;
   TensorRows rows_;
-  std::vector<KeptBytes>& placed_;
+  AllKeptBytes& placed_;
   Faults& faults_;
   bool has_fault_ = false;
   bool views_overlap_ = false;                           ///< Two views of one clock are live at a time.
@@ -279,7 +279,6 @@ void put_in_whole(const View& view, const TensorRows& rows, KeptBytes& need) {
 Needs place(const NetworkSteps& part, const model::ClockTree& tree, Played& played, Faults& faults) {
   const std::vector<bool> planned = planned_tensors(part);
   Needs needs;
-  needs.all.reserve(planned.size());
   for (TensorId t = 0; t < planned.size(); ++t) {
     needs.first.push_back(needs.all.size());
     std::vector<RowLife> lives;
