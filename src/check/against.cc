@@ -5,12 +5,13 @@
 //   views       the view that holds them all that time
 //   updates     what operators write over
 //   sharing     which bytes may be shared; one check for all networks together
+//   hand_over   what a run hands to the next, and a round of a loop
+//   copies      claims about removed copies, and alignment
 //
-// It matches tensors of the plan to those of a network. These are faults: a tensor that is missing or has another
-// size, needed bytes without a place, state in more than one place, a result of a loop in the place of its
-// input. State, outputs that feed other models, and outputs that are not released are needed beyond their own
-// model's steps. Inputs that do not arrive exist before the first step; outputs that do not leave are read after the
-// last one.
+// It matches tensors of the plan to those of a network. A tensor that is missing or has another size is a fault, and so
+// are needed bytes without a place. State, outputs that feed other models, and outputs that are not released are needed
+// beyond their own model's steps. Inputs that do not arrive exist before the first step; outputs that do not leave are
+// read after the last one.
 
 #include "check/against.h"
 
@@ -21,15 +22,15 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "check/block_network.h"
 #include "check/clocks.h"
 #include "check/constants.h"
+#include "check/copies.h"
 #include "check/feeds.h"
+#include "check/hand_over.h"
 #include "check/matching.h"
 #include "check/moves.h"
 #include "check/names.h"
@@ -43,74 +44,6 @@
 
 namespace stowage::check {
 namespace {
-
-void check_tie(const Graph& graph, const StateTie& tie, const std::vector<const PlannedTensor*>& matched,
-               Faults& faults) {
-  const PlannedTensor* const input = matched[tie.input];
-  const PlannedTensor* const output = matched[tie.output];
-  if (input == nullptr || output == nullptr || graph.tensors[tie.input].bytes == 0) return;
-  const auto is_at_one_place = [](const View& a, const View& b) {
-    return a.buffer == b.buffer && a.offset == b.offset;
-  };
-  if (input->views.size() != 1 || output->views.size() != 1 ||
-      !is_at_one_place(input->views[0], output->views[0])) {
-    faults.push_back(
-        {FaultKind::accounting, fmt::format("{} is the new state of {}, but they are not in one place",
-                                            describe(graph, tie.output), describe(graph, tie.input))});
-  }
-}
-
-/// The inputs of a body, by buffer and first byte. All of them live as long as the loop, so in a correct plan
-/// no two of them overlap.
-using InputsByPlace = std::map<std::pair<std::size_t, Bytes>, TensorId>;
-
-/// An input of a body, other than the tensor itself, whose place overlaps the view of the tensor.
-std::optional<TensorId> input_under(const View& view, TensorId tensor, const Graph& graph,
-                                    const InputsByPlace& inputs) {
-  const Bytes end = view.offset + graph.tensors[tensor].bytes;
-  auto input = inputs.lower_bound({view.buffer, end});  // the first that begins after it
-  while (input != inputs.begin()) {
-    --input;
-    const auto& [place, id] = *input;
-    if (place.first != view.buffer) break;
-    if (id != tensor) {
-      if (place.second + graph.tensors[id].bytes <= view.offset) break;
-      return id;
-    }
-  }
-  return std::nullopt;
-}
-
-/// A loop copies the results of its body to the inputs one after the other. A result in the place of an input
-/// could be overwritten before its turn.
-void check_hand_over(const Graph& graph, const Subgraph& body,
-                     const std::vector<const PlannedTensor*>& matched, Faults& faults) {
-  InputsByPlace inputs;
-  for (const TensorId input : body.inputs) {
-    if (matched[input] == nullptr || graph.tensors[input].bytes == 0) continue;
-    for (const View& view : matched[input]->views) inputs.emplace(std::pair(view.buffer, view.offset), input);
-  }
-  for (const TensorId output : body.outputs) {
-    if (matched[output] == nullptr || graph.tensors[output].bytes == 0) continue;
-    for (const View& view : matched[output]->views) {
-      const auto input = input_under(view, output, graph, inputs);
-      if (!input) continue;
-      faults.push_back(
-          {FaultKind::overlap, fmt::format("{} is handed over to the next round from where its input {} lies",
-                                           describe(graph, output), describe(graph, *input))});
-      break;
-    }
-  }
-}
-
-void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*>& matched, Faults& faults) {
-  for (const Subgraph& subgraph : graph.subgraphs) {
-    for (const Operator& op : subgraph.operators) {
-      if (op.body_use != BodyUse::repeated) continue;
-      for (const std::size_t body : op.bodies) check_hand_over(graph, graph.subgraphs[body], matched, faults);
-    }
-  }
-}
 
 /// The position of a model without steps, found from the places of its inputs and outputs.
 model::Stretch span_without_steps(const Plan& plan, const model::ClockTree& tree, std::size_t model) {
@@ -315,13 +248,11 @@ void hold_weights(Network& network) {
 /// Finds a place for each need of the replayed network.
 void finish_network(const model::ClockTree& tree, const std::vector<KeptBytes>& followed, Network& network,
                     Faults& faults) {
-  const Graph& graph = network.graph();
   Played& played = network.played;
   Needs& needs = network.needs = place(network.part, tree, played, faults);
   end_written_over(network.part, tree, played, needs);
   check_ends(network.part, tree, played, needs, faults);
-  for (const StateTie& tie : graph.ties) check_tie(graph, tie, network.part.matched, faults);
-  check_hand_overs(graph, network.part.matched, faults);
+  check_hand_overs(network.graph(), network.part.matched, faults);
   needs.all.insert(needs.all.end(), followed.begin(), followed.end());
   needs.all.insert(needs.all.end(), played.sums.begin(), played.sums.end());
   hold_weights(network);
@@ -444,6 +375,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   }
   stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);
+  check_removed_copies(plan, networks, faults);
   return faults;
 }
 
@@ -461,39 +393,6 @@ Faults check_tasks(const Plan& plan, const Graph& graph) {
   for (Position at = part.span.life.lower; at < part.steps_end && faults.empty(); ++at) {
     if (const auto fault = fault_in_step(part, at)) faults.push_back(*fault);
   }
-  return faults;
-}
-
-Faults check_list(const Plan& plan, const Problem& list) {
-  Faults faults;
-  const auto fault = [&](const std::string& id, const std::string& what) {
-    faults.push_back({FaultKind::accounting, "buffer " + base::quoted(id) + what});
-  };
-  const auto check_buffer = [&](const Buffer& given, std::size_t index) {
-    const Buffer& planned = plan.buffers[index];
-    if (planned.size != given.size || planned.pieces != given.pieces)
-      fault(given.id, " has another size or lifetime in the plan");
-    if (planned.alignment % given.alignment != 0) fault(given.id, " has a weaker alignment in the plan");
-    if (given.pinned && plan.places[index].offset != *given.pinned)
-      fault(given.id, " is not where it is pinned");
-  };
-  if (std::ranges::equal(plan.buffers, list.buffers, {}, &Buffer::id, &Buffer::id)) {  // as our plans are
-    for (std::size_t b = 0; b < list.buffers.size(); ++b) check_buffer(list.buffers[b], b);
-    return faults;
-  }
-  std::unordered_map<std::string_view, std::size_t> index_of;
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) index_of.emplace(plan.buffers[b].id, b);
-  for (const Buffer& given : list.buffers) {
-    const auto it = index_of.find(given.id);
-    if (it == index_of.end()) {
-      fault(given.id, " is missing in the plan");
-      continue;
-    }
-    check_buffer(given, it->second);
-    index_of.erase(it);
-  }
-  for (const auto& [id, index] : index_of)
-    fault(plan.buffers[index].id, " is in the plan but not in the list");
   return faults;
 }
 

@@ -5,7 +5,6 @@
 #include "stowage/graph.h"
 #include "stowage/import.h"
 #include "stowage/plan.h"
-#include "stowage/problem.h"
 
 namespace stowage::check {
 
@@ -22,8 +21,5 @@ struct Given {
 /// Checks what the steps of a plan by rows say of themselves: its tensors, their rows, and that each step by itself can
 /// run. Requires a correct form.
 [[nodiscard]] Faults check_tasks(const Plan& plan, const Graph& graph);
-
-/// The plan has every buffer of the list as given, and no other buffer.
-[[nodiscard]] Faults check_list(const Plan& plan, const Problem& list);
 
 }  // namespace stowage::check

@@ -14,7 +14,7 @@
 // runs. So two inputs cannot be in one place even if the operator at their first position writes over both.
 //
 // Views of rows may be longer than what steps need. So in plans by rows the bytes that no piece of a buffer reserves
-// are boxes, too, of nobody's content (FreeBoxes), and each buffer is a space of its own. Places of buffers do not
+// are boxes, too, of nobody's content (free_bytes.cc), and each buffer is a space of its own. Places of buffers do not
 // overlap (places.cc).
 
 #include "check/sharing.h"
@@ -37,8 +37,8 @@
 #include "base/overlap.h"
 #include "check/constants.h"
 #include "check/content.h"
+#include "check/free_bytes.h"
 #include "check/names.h"
-#include "check/updates.h"
 
 namespace stowage::check {
 namespace {
@@ -62,6 +62,9 @@ struct Content {
 
   auto operator<=>(const Content&) const = default;
 };
+
+/// Of bytes that are not reserved.
+constexpr Content nobodys{std::numeric_limits<std::size_t>::max(), 0};
 
 /// A need, and its network; no need: bytes that are not reserved.
 struct Holder {
@@ -224,78 +227,6 @@ Bytes bytes_of_run(const NetworkSteps& part, const KeptBytes& need) {
   return need.count() * need.step * (is_one_run(part, need) ? part.outer_of(need) : 1);
 }
 
-/// The bytes that pieces of a buffer leave free. Pieces do not overlap.
-class FreeBoxes {
- public:
-  FreeBoxes(const Buffer& buffer, HeldBoxes& boxes) : boxes_(boxes) {
-    if (buffer.size > 0) free_.emplace(0, Free{buffer.size, 0});
-  }
-
-  void run(const std::vector<Piece>& pieces) {
-    std::vector<std::pair<Position, const Piece*>> begins;
-    std::vector<std::pair<Position, const Piece*>> ends;
-    for (const Piece& piece : pieces) {
-      if (!piece.is_ever_alive()) continue;
-      begins.emplace_back(piece.life.lower, &piece);
-      ends.emplace_back(piece.life.upper, &piece);
-    }
-    std::sort(begins.begin(), begins.end());
-    std::sort(ends.begin(), ends.end());
-    auto end = ends.begin();
-    const auto end_up_to = [&](Position at) {
-      for (; end != ends.end() && end->first <= at; ++end)
-        free_.emplace(end->second->offset, Free{end->second->offset + end->second->size, end->first});
-    };
-    for (const auto& [at, piece] : begins) {
-      end_up_to(at);
-      reserve(*piece, at);
-    }
-    end_up_to(largest_value);
-    for (const auto& [begin, free] : free_) add(begin, free.end, free, largest_value);
-  }
-
- private:
-  static constexpr Content nobodys{std::numeric_limits<std::size_t>::max(), 0};
-
-  struct Free {
-    Bytes end = 0;
-    Position since = 0;
-  };
-
-  void reserve(const Piece& piece, Position at) {
-    const Bytes end = piece.offset + piece.size;
-    auto it = free_.upper_bound(piece.offset);
-    if (it != free_.begin()) --it;
-    while (it != free_.end() && it->first < end) {
-      const auto [begin, free] = *it;
-      if (free.end <= piece.offset) {
-        ++it;
-        continue;
-      }
-      it = free_.erase(it);
-      add(std::max(begin, piece.offset), std::min(free.end, end), free, at);
-      if (begin < piece.offset) free_.emplace(begin, Free{piece.offset, free.since});
-      if (free.end > end) free_.emplace(end, Free{free.end, free.since});
-    }
-  }
-
-  void add(Bytes begin, Bytes end, const Free& free, Position until) {
-    if (free.since >= until) return;
-    boxes_.push_back({{2 * free.since, 2 * until}, begin, end, nobodys, {}});
-  }
-
-  HeldBoxes& boxes_;
-  std::map<Bytes, Free> free_;  ///< By first byte.
-};
-
-/// True if two pieces overlap; `check_places` reports that.
-bool pieces_overlap(const Buffer& buffer) {
-  std::vector<base::Box> boxes;
-  for (const Piece& piece : buffer.pieces)
-    boxes.push_back({piece.life, piece.offset, piece.offset + piece.size, boxes.size()});
-  return base::find_overlap(boxes).has_value();
-}
-
 /// Boxes of one clock, by the memory, or in plans by rows the buffer, in which they have addresses.
 using BoxesBySpace = std::map<std::size_t, HeldBoxes>;
 
@@ -385,7 +316,10 @@ class BoxMaker {
 
   void add_free_boxes() {
     for (auto& [b, boxes] : boxes_[tree_.rank_of(0)]) {
-      if (!pieces_overlap(plan_.buffers[b])) FreeBoxes(plan_.buffers[b], boxes).run(plan_.buffers[b].pieces);
+      for (const base::Box& free : free_bytes(plan_.buffers[b])) {
+        const Lifetime halves{2 * free.life.lower, 2 * free.life.upper};
+        boxes.push_back({halves, free.begin, free.end, nobodys, {}});
+      }
     }
   }
 
@@ -457,102 +391,13 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
   }
 }
 
-void add_to(CopiesRemoved& sum, const RemovedCopies& removed) {
-  for (const auto& [op, is_removed] : removed) {
-    for (std::size_t c = 0; c < is_removed.size(); ++c) {
-      if (!is_removed[c]) continue;
-      ++sum.count;
-      sum.bytes += op->copies[c].size;
-    }
-  }
-}
-
-/// The operands that a kernel does not touch, because all of its work on them is removed copies.
-class Untouched {
- public:
-  Untouched(const Graph& graph, const Operator& op, const RemovedCopies& removed)
-      : inputs_(op.inputs.size(), false), outputs_(op.outputs.size(), false) {
-    const auto it = removed.find(&op);
-    if (it == removed.end()) return;
-    std::vector<bool> kept_inputs(op.inputs.size(), false);
-    std::vector<Bytes> removed_bytes(op.outputs.size(), 0);
-    std::vector<Bytes> copied_bytes(op.outputs.size(), 0);
-    for (std::size_t c = 0; c < op.copies.size(); ++c) {
-      const ByteCopy& copy = op.copies[c];
-      inputs_[copy.input] = true;
-      copied_bytes[copy.output] += copy.size;
-      if (it->second[c]) {
-        removed_bytes[copy.output] += copy.size;
-      } else {
-        kept_inputs[copy.input] = true;
-      }
-    }
-    bool computes = false;  // this may need any input
-    for (std::size_t j = 0; j < op.outputs.size(); ++j) {
-      if (!op.outputs[j]) continue;
-      const Bytes bytes = graph.tensors[*op.outputs[j]].bytes;
-      computes = computes || copied_bytes[j] < bytes;
-      outputs_[j] = removed_bytes[j] == bytes;
-    }
-    for (std::size_t i = 0; i < op.inputs.size(); ++i)
-      inputs_[i] = inputs_[i] && !kept_inputs[i] && !computes;
-  }
-
-  [[nodiscard]] bool has_input(std::size_t i) const { return inputs_[i]; }
-  [[nodiscard]] bool has_output(std::size_t j) const { return outputs_[j]; }
-
- private:
-  std::vector<bool> inputs_;
-  std::vector<bool> outputs_;
-};
-
-void mark_touched(const Graph& graph, const Operator& op, const RemovedCopies& removed,
-                  std::vector<bool>& touched) {
-  const Untouched untouched(graph, op, removed);
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    if (op.inputs[i] && !untouched.has_input(i)) touched[*op.inputs[i]] = true;
-  }
-  for (std::size_t j = 0; j < op.outputs.size(); ++j) {
-    if (op.outputs[j] && !untouched.has_output(j)) touched[*op.outputs[j]] = true;
-  }
-  for (const TensorId scratch : op.scratch) touched[scratch] = true;
-}
-
-/// Tensors that kernels, callers or the runtime's hand-overs read or write in place.
-std::vector<bool> touched_tensors(const Graph& graph, const RemovedCopies& removed) {
-  std::vector<bool> touched(graph.tensors.size(), false);
-  for (const Subgraph& subgraph : graph.subgraphs) {
-    for (const auto* tensors : {&subgraph.inputs, &subgraph.outputs}) {
-      for (const TensorId tensor : *tensors) touched[tensor] = true;
-    }
-    for (const Operator& op : subgraph.operators) {
-      if (!op.folded) mark_touched(graph, op, removed, touched);
-    }
-  }
-  return touched;
-}
-
-void check_alignment(const Plan& plan, const Network& network, const RemovedCopies& removed, Faults& faults) {
-  const auto touched = touched_tensors(network.graph(), removed);
-  for (const KeptBytes& need : network.needs.all) {
-    if (need.view == nullptr || !touched[need.tensor] || network.graph().tensors[need.tensor].bytes == 0)
-      continue;
-    const Bytes address = plan.places[need.view->buffer].offset + need.view->offset;
-    const Bytes alignment = plan.buffers[need.view->buffer].alignment;
-    if (address % alignment != 0) {
-      faults.push_back({FaultKind::alignment,
-                        fmt::format("{} is at {}, which is not a multiple of its buffer's alignment {}",
-                                    describe(network.graph(), need.tensor), address, alignment)});
-    }
-  }
-}
-
 }  // namespace
 
-void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<Network> networks,
+void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults) {
   std::int64_t runs = 0;
   for (const Network& network : networks) {
+    if (!network.part.is_by_rows) continue;
     for (const KeptBytes& need : network.needs.all)
       runs = std::min(runs + runs_of(network.part, need), most_boxes + 1);
   }
@@ -564,20 +409,6 @@ void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<Net
     return;
   }
   check_content(plan, tree, networks, joined, faults);
-  CopiesRemoved sum;
-  for (Network& network : networks) {
-    if (network.part.is_by_rows)
-      continue;  // this version counts no copies there, and rows need not be aligned
-    const RemovedCopies removed = removed_copies(network.part, network.played.tasks, network.needs);
-    add_to(sum, removed);
-    check_alignment(plan, network, removed, faults);
-  }
-  if (sum != plan.copies_removed) {
-    faults.push_back(
-        {FaultKind::accounting,
-         fmt::format("the plan is said to remove {} copies of {} bytes but removes {} of {}",
-                     plan.copies_removed.count, plan.copies_removed.bytes, sum.count, sum.bytes)});
-  }
 }
 
 }  // namespace stowage::check

@@ -33,10 +33,9 @@ struct Joined {
   TensorRef input{};
 };
 
-/// Tensors share bytes only if these are the same byte of the same source, the claims about removed copies
-/// are true, and every tensor that a kernel touches is aligned. In plans by rows, pieces of the buffers hold all
-/// bytes that are needed. Feeds are ordered from their sources.
-void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<Network> networks,
+/// Tensors share bytes only if these are the same byte of the same source. In plans by rows, pieces of the buffers hold
+/// all bytes that are needed. Feeds are ordered from their sources.
+void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults);
 
 }  // namespace stowage::check

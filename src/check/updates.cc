@@ -286,15 +286,6 @@ class Updates {
   std::vector<std::size_t> by_read_;       ///< Of each tensor: its needs, by last read position.
 };
 
-/// The view that has the tensor when the operator at that position reads it; null if none is known.
-const View* read_view(const Needs& needs, TensorId t, Position at) {
-  const auto first = needs.all.begin() + static_cast<std::ptrdiff_t>(needs.first[t]);
-  const auto last = needs.all.begin() + static_cast<std::ptrdiff_t>(needs.first[t + 1]);
-  const auto after = std::upper_bound(
-      first, last, at, [](Position position, const KeptBytes& it) { return position < it.life.lower; });
-  return after == first ? nullptr : std::prev(after)->view;
-}
-
 }  // namespace
 
 void end_written_over(const NetworkSteps& part, const model::ClockTree& tree, const Played& played,
@@ -306,26 +297,6 @@ void end_written_over(const NetworkSteps& part, const model::ClockTree& tree, co
   } else {
     std::for_each(played.tasks.rbegin(), played.tasks.rend(), update);
   }
-}
-
-RemovedCopies removed_copies(const NetworkSteps& part, std::span<const Task> tasks, const Needs& needs) {
-  RemovedCopies removed;
-  for (const Task& task : tasks) {
-    if (task.op->copies.empty()) continue;
-    const auto found = removed.find(task.op);
-    auto& of_operator = found != removed.end()
-                            ? found->second
-                            : removed.emplace(task.op, fixed_copies(*part.graph, *task.op)).first->second;
-    for (std::size_t c = 0; c < task.op->copies.size(); ++c) {
-      const ByteCopy& copy = task.op->copies[c];
-      const View* const read = read_view(needs, *task.op->inputs[copy.input], task.at);
-      const View* const written = read_view(needs, *task.op->outputs[copy.output], task.at);
-      of_operator[c] = of_operator[c] && read != nullptr && written != nullptr &&
-                       read->buffer == written->buffer &&
-                       read->offset + copy.from == written->offset + copy.to;
-    }
-  }
-  return removed;
 }
 
 }  // namespace stowage::check
