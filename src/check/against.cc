@@ -1,8 +1,17 @@
-// Checks a plan against its networks. It matches tensors of the plan to those of a network, and finds a view
-// (replay.h) for each need of the replayed steps. These are faults: a tensor that is missing or has another
-// size, needed bytes without a place, state in more than one place, a result of a loop in the place of its
-// input. State, outputs that feed other models, and outputs that are not released are needed beyond their own
-// model's steps. One check for all networks together decides which bytes may be shared (sharing.cc).
+// Checks a plan against its networks, whole operators and rows alike, using only the plan and the networks:
+//
+//   rows        the axis of each tensor's rows, and the rows that a step runs and reads
+//   replay      the steps, played back: when bytes are written and last read
+//   views       the view that holds them all that time
+//   updates     what operators write over
+//   sharing     which bytes may be shared; one check for all networks together
+//   hand_over   what a run hands to the next, and a round of a loop
+//   copies      claims about removed copies, and alignment
+//
+// It matches tensors of the plan to those of a network. A tensor that is missing or has another size is a fault, and so
+// are needed bytes without a place. State, outputs that feed other models, and outputs that are not released are needed
+// beyond their own model's steps. Inputs that do not arrive exist before the first step; outputs that do not leave are
+// read after the last one.
 
 #include "check/against.h"
 
@@ -11,92 +20,30 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "check/block_network.h"
 #include "check/clocks.h"
 #include "check/constants.h"
+#include "check/copies.h"
 #include "check/feeds.h"
+#include "check/hand_over.h"
 #include "check/matching.h"
 #include "check/moves.h"
 #include "check/names.h"
 #include "check/replay.h"
 #include "check/sharing.h"
-#include "check/stream.h"
+#include "check/updates.h"
+#include "check/views.h"
+#include "model/blocks.h"
+#include "model/plan_blocks.h"
+#include "stowage/error.h"
 
 namespace stowage::check {
 namespace {
-
-void check_tie(const Graph& graph, const StateTie& tie, const std::vector<const PlannedTensor*>& matched,
-               Faults& faults) {
-  const PlannedTensor* const input = matched[tie.input];
-  const PlannedTensor* const output = matched[tie.output];
-  if (input == nullptr || output == nullptr || graph.tensors[tie.input].bytes == 0) return;
-  const auto is_at_one_place = [](const View& a, const View& b) {
-    return a.buffer == b.buffer && a.offset == b.offset;
-  };
-  if (input->views.size() != 1 || output->views.size() != 1 ||
-      !is_at_one_place(input->views[0], output->views[0])) {
-    faults.push_back(
-        {FaultKind::accounting, fmt::format("{} is the new state of {}, but they are not in one place",
-                                            describe(graph, tie.output), describe(graph, tie.input))});
-  }
-}
-
-/// The inputs of a body, by buffer and first byte. All of them live as long as the loop, so in a correct plan
-/// no two of them overlap.
-using InputsByPlace = std::map<std::pair<std::size_t, Bytes>, TensorId>;
-
-/// An input of a body, other than the tensor itself, whose place overlaps the view of the tensor.
-std::optional<TensorId> input_under(const View& view, TensorId tensor, const Graph& graph,
-                                    const InputsByPlace& inputs) {
-  const Bytes end = view.offset + graph.tensors[tensor].bytes;
-  auto input = inputs.lower_bound({view.buffer, end});  // the first that begins after it
-  while (input != inputs.begin()) {
-    --input;
-    const auto& [place, id] = *input;
-    if (place.first != view.buffer) break;
-    if (id != tensor) {
-      if (place.second + graph.tensors[id].bytes <= view.offset) break;
-      return id;
-    }
-  }
-  return std::nullopt;
-}
-
-/// A loop copies the results of its body to the inputs one after the other. A result in the place of an input
-/// could be overwritten before its turn.
-void check_hand_over(const Graph& graph, const Subgraph& body,
-                     const std::vector<const PlannedTensor*>& matched, Faults& faults) {
-  InputsByPlace inputs;
-  for (const TensorId input : body.inputs) {
-    if (matched[input] == nullptr || graph.tensors[input].bytes == 0) continue;
-    for (const View& view : matched[input]->views) inputs.emplace(std::pair(view.buffer, view.offset), input);
-  }
-  for (const TensorId output : body.outputs) {
-    if (matched[output] == nullptr || graph.tensors[output].bytes == 0) continue;
-    for (const View& view : matched[output]->views) {
-      const auto input = input_under(view, output, graph, inputs);
-      if (!input) continue;
-      faults.push_back(
-          {FaultKind::overlap, fmt::format("{} is handed over to the next round from where its input {} lies",
-                                           describe(graph, output), describe(graph, *input))});
-      break;
-    }
-  }
-}
-
-void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*>& matched, Faults& faults) {
-  for (const Subgraph& subgraph : graph.subgraphs) {
-    for (const Operator& op : subgraph.operators) {
-      if (op.body_use != BodyUse::repeated) continue;
-      for (const std::size_t body : op.bodies) check_hand_over(graph, graph.subgraphs[body], matched, faults);
-    }
-  }
-}
 
 /// The position of a model without steps, found from the places of its inputs and outputs.
 model::Stretch span_without_steps(const Plan& plan, const model::ClockTree& tree, std::size_t model) {
@@ -111,16 +58,6 @@ model::Stretch span_without_steps(const Plan& plan, const model::ClockTree& tree
   return {0, {0, 1}};
 }
 
-/// A network of the plan during the check.
-struct MatchedNetwork {
-  std::vector<const PlannedTensor*> matched{};
-  NetworkSteps part{};
-  Network network;
-};
-
-/// For each tensor of the plan, its tensor in the network.
-using Ids = std::vector<std::optional<TensorId>>;
-
 void note_ids(const Plan& plan, const std::vector<const PlannedTensor*>& matched, Ids& ids) {
   for (TensorId t = 0; t < matched.size(); ++t) {
     if (matched[t] != nullptr) ids[static_cast<std::size_t>(matched[t] - plan.tensors.data())] = t;
@@ -128,76 +65,90 @@ void note_ids(const Plan& plan, const std::vector<const PlannedTensor*>& matched
 }
 
 /// Copied tensors must belong to the main subgraph and must not be tied state: no step could copy others.
-void check_moved(const Graph& graph, const NetworkSteps& part, Faults& faults) {
-  if (part.moved.empty()) return;
+void check_moved(const NetworkSteps& part, Faults& faults) {
+  const Graph& graph = *part.graph;
+  if (std::find(part.is_moved.begin(), part.is_moved.end(), true) == part.is_moved.end()) return;
   const auto owners = owners_of(graph);
-  for (const auto& tensor : part.moved) {
-    if (!tensor) continue;
-    const bool is_tied = std::any_of(graph.ties.begin(), graph.ties.end(), [&](const StateTie& tie) {
-      return tie.input == *tensor || tie.output == *tensor;
-    });
-    if (owners[*tensor] == std::size_t{0} && !is_tied) continue;
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    if (!part.is_moved[t]) continue;
+    const bool is_tied = std::any_of(graph.ties.begin(), graph.ties.end(),
+                                     [&](const StateTie& tie) { return tie.input == t || tie.output == t; });
+    if (owners[t] == std::size_t{0} && !is_tied) continue;
     faults.push_back(
-        {FaultKind::format, fmt::format("{} is copied, but is {}", describe(graph, *tensor),
+        {FaultKind::format, fmt::format("{} is copied, but is {}", describe(graph, t),
                                         is_tied ? "state" : "not of the network's main subgraph")});
   }
 }
 
-/// The steps of a model, and what the plan says about them.
-NetworkSteps part_of(const Plan& plan, const model::ClockTree& tree, std::size_t model,
-                     const std::optional<model::Stretch>& span, const Ids& ids, const Graph& graph) {
-  NetworkSteps part;
-  part.span = span ? *span : span_without_steps(plan, tree, model);
-  part.clock = &plan.clocks[part.span.clock];
+/// The steps of a model, and what the plan says about them. `part` has its graph and the tensors that match.
+void find_steps(const model::ClockTree& tree, const std::optional<model::Stretch>& span,
+                const std::vector<bool>& moved, const Ids& ids, NetworkSteps& part, Faults& faults) {
+  const Plan& plan = *part.plan;
+  const Graph& graph = *part.graph;
+  part.ids = &ids;
+  part.span = span ? *span : span_without_steps(plan, tree, part.model);
   part.steps_end = span ? span->life.upper : part.span.life.lower;
   part.is_fed.resize(graph.tensors.size(), false);
+  part.is_moved.resize(graph.tensors.size(), false);
   for (const Feed& feed : plan.feeds) {
-    if (plan.tensors[feed.input].model == model && ids[feed.input]) part.is_fed[*ids[feed.input]] = true;
+    if (const auto input = part.id_of(feed.input)) part.is_fed[*input] = true;
   }
-  const std::vector<bool> moved = moved_tensors(plan);
-  if (std::find(moved.begin(), moved.end(), true) == moved.end()) return part;
-  part.moved.resize(plan.tensors.size());
-  for (std::size_t t = 0; t < moved.size(); ++t) {
-    if (moved[t] && plan.tensors[t].model == model) part.moved[t] = ids[t];
-  }
-  return part;
-}
-
-void begin_model(const Plan& plan, const model::ClockTree& tree, MatchedNetwork& model, Faults& faults) {
-  const Graph& graph = model.network.graph;
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    if (model.matched[t] != nullptr) check_tensor(graph, t, model.matched[t]->tensor, faults);
+    if (part.matched[t] == nullptr) continue;
+    part.is_moved[t] = moved[static_cast<std::size_t>(part.matched[t] - plan.tensors.data())];
+    check_tensor(graph, t, part.matched[t]->tensor, faults);
   }
-  check_moved(graph, model.part, faults);
-  Played& played = model.network.played = replay(graph, model.part, faults);
-  for (const auto& [t, uses] : played.uses) {
-    if (model.matched[t] == nullptr) continue;
-    const auto tensor = static_cast<std::size_t>(model.matched[t] - plan.tensors.data());
-    for (KeptBytes& need : follow(plan, tree, tensor, describe(graph, t), uses, faults))
-      played.needs.push_back(std::move(need));
+  for (const StateTie& tie : graph.ties) part.old_states[tie.output] = tie.input;
+}
+
+/// What this version does not understand together with rows.
+void check_network_of_rows(const NetworkSteps& part, Faults& faults) {
+  const auto fault = [&](const std::string& what) {
+    faults.push_back(
+        {FaultKind::format, "the plan is streamed; this version understands that only of " + what});
+  };
+  if (!part.graph->ties.empty()) fault("networks without state");
+  for (const Operator& op : part.graph->subgraphs[0].operators) {
+    if (!op.bodies.empty()) return fault("networks without bodies");
+  }
+  for (TensorId t = 0; t < part.graph->tensors.size(); ++t) {
+    if (part.graph->tensors[t].kind == TensorKind::state && part.matched[t] != nullptr &&
+        !part.matched[t]->views.empty())
+      fault("networks whose state is elsewhere, but " + describe(*part.graph, t) + " has a view");
   }
 }
 
-/// Extends the needs of a model's tensors beyond its steps.
+void play(const Plan& plan, const model::ClockTree& tree, Network& network, std::vector<KeptBytes>& followed,
+          Faults& faults) {
+  const NetworkSteps& part = network.part;
+  check_moved(part, faults);
+  network.played = replay(part, faults);
+  for (const auto& [t, uses] : network.played.uses) {
+    if (part.matched[t] == nullptr) continue;
+    const auto tensor = static_cast<std::size_t>(part.matched[t] - plan.tensors.data());
+    for (KeptBytes& need : follow(plan, tree, tensor, describe(*part.graph, t), uses, faults))
+      followed.push_back(std::move(need));
+  }
+}
+
+/// Notes when the last values of a model's tensors are needed beyond its steps.
 class Keeper {
  public:
-  Keeper(const model::ClockTree& tree, MatchedNetwork& model)
+  Keeper(const model::ClockTree& tree, Network& network)
       : tree_(tree),
-        graph_(model.network.graph),
-        played_(model.network.played),
-        begin_{model.part.span.clock, model.part.span.life.lower},
-        end_{model.part.span.clock, model.part.span.life.upper},
-        after_(tree.between(end_, {0, tree.end_of(0)})) {}
+        network_(network),
+        begin_{network.part.span.clock, network.part.span.life.lower},
+        after_(tree.between({network.part.span.clock, network.part.span.life.upper}, {0, tree.end_of(0)})) {}
 
   /// State that is read exists from the start of the plan to its end.
   void keep_state() {
-    for (const StateTie& tie : graph_.ties) {
-      const auto& old_state = played_.last_needs[tie.input];
-      if (old_state && played_.needs[*old_state].is_read) keep(tie.input, tree_.between({0, 0}, begin_));
+    for (const StateTie& tie : network_.graph().ties) {
+      const RowLife* const old_state = network_.played.last_of(tie.input);
+      if (old_state != nullptr && old_state->is_read) keep(tie.input, tree_.between({0, 0}, begin_));
       keep(tie.output, after_);
     }
-    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (graph_.tensors[t].kind != TensorKind::state) continue;
+    for (TensorId t = 0; t < network_.graph().tensors.size(); ++t) {
+      if (network_.graph().tensors[t].kind != TensorKind::state) continue;
       keep(t, tree_.between({0, 0}, begin_));
       keep(t, after_);
     }
@@ -205,46 +156,43 @@ class Keeper {
 
   /// An output that the caller does not take after its model stays until the plan ends.
   void keep_output(TensorId tensor, Faults& faults) {
-    const auto& need = played_.last_needs[tensor];
-    if (need && played_.needs[*need].is_followed && !after_.empty()) {
-      faults.push_back({FaultKind::format,
-                        describe(graph_, tensor) + " is copied, though it is kept when its model has run"});
+    if (network_.part.is_moved[tensor] && network_.played.last_of(tensor) != nullptr && !after_.empty()) {
+      faults.push_back({FaultKind::format, describe(network_.graph(), tensor) +
+                                               " is copied, though it is kept when its model has run"});
     }
     keep(tensor, after_);
   }
 
  private:
   void keep(TensorId tensor, const std::vector<model::Stretch>& stretches) {
-    if (!played_.last_needs[tensor]) return;
-    auto& beyond = played_.needs[*played_.last_needs[tensor]].beyond;
+    if (stretches.empty()) return;
+    auto& beyond = network_.played.beyond[tensor];
     beyond.insert(beyond.end(), stretches.begin(), stretches.end());
   }
 
   const model::ClockTree& tree_;
-  const Graph& graph_;
-  Played& played_;
+  Network& network_;
   model::Moment begin_;
-  model::Moment end_;
   std::vector<model::Stretch> after_;
 };
 
 /// Keeps outputs and state after their model has run. Tied tensors are state.
-void keep_for_later(const Plan& plan, const model::ClockTree& tree, const Ids& ids, std::size_t m,
-                    MatchedNetwork& model, Faults& faults) {
-  const Graph& graph = model.network.graph;
+void keep_for_later(const Plan& plan, const model::ClockTree& tree, Network& network, Faults& faults) {
+  const Graph& graph = network.graph();
   std::vector<bool> is_taken(graph.tensors.size(), false);
   std::vector<bool> is_output(graph.tensors.size(), false);
   for (const TensorId output : graph.subgraphs[0].outputs) is_output[output] = true;
   for (const std::size_t tensor : plan.released) {
-    if (plan.tensors[tensor].model != m || !ids[tensor]) continue;
-    is_taken[*ids[tensor]] = true;
-    if (!is_output[*ids[tensor]]) {
-      faults.push_back({FaultKind::accounting,
-                        describe(graph, *ids[tensor]) + " is released but is no output of its model"});
+    const auto t = network.part.id_of(tensor);
+    if (!t) continue;
+    is_taken[*t] = true;
+    if (!is_output[*t]) {
+      faults.push_back(
+          {FaultKind::accounting, describe(graph, *t) + " is released but is no output of its model"});
     }
   }
   for (const StateTie& tie : graph.ties) is_taken[tie.output] = is_taken[tie.input] = true;
-  Keeper keeper(tree, model);
+  Keeper keeper(tree, network);
   keeper.keep_state();
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     const bool is_state = graph.tensors[t].kind == TensorKind::state;
@@ -254,7 +202,7 @@ void keep_for_later(const Plan& plan, const model::ClockTree& tree, const Ids& i
 
 /// Keeps an output until every input that it feeds is read, also through other feeds.
 std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, const Ids& ids,
-                               std::vector<MatchedNetwork>& models, Faults& faults) {
+                               std::vector<Network>& networks, Faults& faults) {
   std::vector<Joined> joined;
   std::map<std::size_t, std::size_t> source_of;
   for (const Feed& feed : feeds_from_their_sources(plan)) {
@@ -264,64 +212,133 @@ std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, c
     if (!ids[feed.output] || !ids[feed.input] || !ids[source]) continue;
     const std::size_t from = plan.tensors[feed.output].model;
     const std::size_t to = plan.tensors[feed.input].model;
-    check_feed(models[from].network.graph, *ids[feed.output], models[to].network.graph, *ids[feed.input],
-               faults);
+    check_feed(networks[from].graph(), *ids[feed.output], networks[to].graph(), *ids[feed.input], faults);
     joined.push_back({{from, *ids[feed.output]}, {to, *ids[feed.input]}});
-    Played& played = models[plan.tensors[source].model].network.played;
-    const auto& written = played.last_needs[*ids[source]];
-    const auto& read = models[to].network.played.last_needs[*ids[feed.input]];
-    if (!written || !read) continue;
-    const KeptBytes& last = models[to].network.played.needs[*read];
-    KeptBytes& need = played.needs[*written];
-    for (const model::Stretch& stretch :
-         tree.between({need.clock, need.life.upper}, {last.clock, last.life.upper}))
-      need.beyond.push_back(stretch);
+    Network& first = networks[plan.tensors[source].model];
+    const RowLife* const written = first.played.last_of(*ids[source]);
+    const RowLife* const read = networks[to].played.last_of(*ids[feed.input]);
+    if (written == nullptr || read == nullptr) continue;
+    const auto between = tree.between({first.part.span.clock, written->life.upper},
+                                      {networks[to].part.span.clock, read->life.upper});
+    auto& beyond = first.played.beyond[*ids[source]];
+    beyond.insert(beyond.end(), between.begin(), between.end());
   }
   return joined;
 }
 
-void check_needs(const MatchedNetwork& model, Faults& faults) {
-  const Graph& graph = model.network.graph;
-  const auto elsewhere = may_be_elsewhere(graph);
-  for (const KeptBytes& need : model.network.played.needs) {
-    const PlannedTensor* const tensor = model.matched[need.tensor];
-    if (tensor == nullptr || (tensor->views.empty() && elsewhere[need.tensor]) || need.view != nullptr ||
-        need.is_followed || graph.tensors[need.tensor].bytes == 0) {
-      continue;
+/// No step writes weights; no other tensor may use the bytes of their views. Where rows run, all steps may read them;
+/// those of equal data are held once.
+void hold_weights(Network& network) {
+  const NetworkSteps& part = network.part;
+  for (TensorId t = 0; t < part.matched.size(); ++t) {
+    if (!is_constant(network.graph().tensors[t].kind) || part.matched[t] == nullptr) continue;
+    for (const View& view : part.matched[t]->views) {
+      const Lifetime life = part.is_by_rows ? part.span.life
+                                            : Lifetime{std::min(view.life.lower, largest_value),
+                                                       std::min(view.life.upper, largest_value)};
+      KeptBytes& need = network.needs.all.emplace_back();
+      need.tensor = t;
+      need.rows = part.all_rows(t);
+      need.life = life;
+      put_in_whole(view, part.rows_of(t), need);
     }
+  }
+}
+
+/// Finds a place for each need of the replayed network.
+void finish_network(const model::ClockTree& tree, const std::vector<KeptBytes>& followed, Network& network,
+                    Faults& faults) {
+  Played& played = network.played;
+  Needs& needs = network.needs = place(network.part, tree, played, faults);
+  end_written_over(network.part, tree, played, needs);
+  check_ends(network.part, tree, played, needs, faults);
+  check_hand_overs(network.graph(), network.part.matched, faults);
+  needs.all.insert(needs.all.end(), followed.begin(), followed.end());
+  needs.all.insert(needs.all.end(), played.sums.begin(), played.sums.end());
+  hold_weights(network);
+}
+
+/// The sums lie in their buffers.
+void check_sums(const Plan& plan, const Network& network, Faults& faults) {
+  for (const KeptBytes& sums : network.played.sums) {
+    const Bytes size = plan.buffers[sums.buffer].size;
+    if (sums.step <= size - sums.first) continue;
     faults.push_back(
-        {FaultKind::accounting,
-         fmt::format("{} needs its bytes from {} to {}{}{} but has no place for all of that time",
-                     describe(graph, need.tensor), need.life.lower, need.life.upper, of_clock(need.clock),
-                     need.beyond.empty() ? "" : ", and while other models run,")});
+        {FaultKind::format, fmt::format("the sums of {} take {} bytes at {}, outside the {} bytes of {}",
+                                        describe(network.graph(), 0, *sums.sums_of), sums.step, sums.first,
+                                        size, name_of_buffer(plan, sums.buffer))});
   }
 }
 
-/// No step writes weights; no other tensor may use the bytes of their views.
-void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& views) {
-  const auto hold = [&](TensorId t, const View& view) {
-    const Lifetime life{std::min(view.life.lower, largest_value), std::min(view.life.upper, largest_value)};
-    network.played.needs.push_back(
-        {.tensor = t, .clock = plan.buffers[view.buffer].clock, .life = life, .view = &view});
-  };
-  for (TensorId t = 0; t < views.size(); ++t) {
-    if (!is_constant(network.graph.tensors[t].kind)) continue;
-    for (const View* const view : views[t]) hold(t, *view);
+/// What a plan says of its rows in numbers.
+void check_numbers(const Plan& plan, const Network& network, Faults& faults) {
+  if (!plan.streaming || !network.part.is_by_rows) return;
+  const Graph& graph = network.graph();
+  const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
+  if (!network.played.has_run_again && plan.streaming->recomputed > 1) {
+    claim(fmt::format("{} times the multiplies are said to be run, but no row is run again",
+                      plan.streaming->recomputed));
+  }
+  std::set<std::size_t> seen;
+  for (const StreamRegion& region : plan.streaming->regions) {
+    for (const std::size_t op : region.operators) {
+      if (op >= graph.subgraphs[0].operators.size()) {
+        claim(fmt::format("operator {} is said to be in a region, there are {}", op,
+                          graph.subgraphs[0].operators.size()));
+      } else if (!seen.insert(op).second) {
+        claim(describe(graph, 0, op) + " is said to be in two regions, or twice in one");
+      }
+    }
   }
 }
 
-/// Finds a view for each need of the replayed network.
-void finish_model(const Plan& plan, const model::ClockTree& tree, MatchedNetwork& model, Faults& faults) {
-  Network& network = model.network;
-  std::vector<Views> views;
-  views.reserve(model.matched.size());
-  for (const PlannedTensor* const tensor : model.matched)
-    views.push_back(tensor != nullptr ? views_in_time(plan, *tensor) : Views());
-  meet(plan, tree, network.played, views);
-  check_needs(model, faults);
-  for (const StateTie& tie : network.graph.ties) check_tie(network.graph, tie, model.matched, faults);
-  check_hand_overs(network.graph, model.matched, faults);
-  hold_weights(plan, network, views);
+/// A plan of blocks is checked as a plan of the network in which each block is an operator or a tensor of its own.
+/// `check` gets both.
+template <typename Check>
+Faults check_blocks(const Plan& plan, const Graph& graph, const Check& check) {
+  Faults faults;
+  const auto matched = match_tensors(plan, graph, 0, faults);
+  if (!faults.empty()) return faults;
+  std::vector<std::size_t> places;
+  for (const PlannedTensor* const it : matched)
+    places.push_back(static_cast<std::size_t>(it - plan.tensors.data()));
+  try {
+    const model::SplitNetwork network = model::split(graph, model::splits_of(plan, graph));
+    const Graph stored = model::stored(network);
+    faults = check_block_network(graph, network, stored);
+    if (!faults.empty()) return faults;
+    return check(model::plan_of_blocks(plan, network, places), stored);
+  } catch (const Error& error) {
+    return {{FaultKind::format, error.what()}};
+  }
+}
+
+/// The networks of a plan, with their steps.
+std::vector<Network> networks_of(const Plan& plan, model::ClockTree& tree, std::span<const Given> given,
+                                 Ids& ids, Faults& faults) {
+  const bool is_by_rows = is_streamed(plan);
+  std::vector<Network> networks;
+  for (std::size_t m = 0; m < given.size(); ++m) {
+    const Graph& graph = *given[m].graph;
+    networks.push_back({.constants = given[m].constants});
+    NetworkSteps& part = networks[m].part;
+    part.plan = &plan;
+    part.graph = &graph;
+    part.model = m;
+    part.is_by_rows = is_by_rows;
+    part.matched = match_tensors(plan, graph, m, faults);
+    note_ids(plan, part.matched, ids);
+  }
+  const auto spans = spans_of(plan);
+  const std::vector<bool> moved = moved_tensors(plan);
+  for (std::size_t m = 0; m < given.size(); ++m)
+    find_steps(tree, spans[m], moved, ids, networks[m].part, faults);
+  for (Network& network : networks) {
+    tree.stretch(network.part.span);
+    if (network.part.is_by_rows) check_network_of_rows(network.part, faults);
+    network.part.rows = rows_of_tensors(network.part, faults);
+  }
+  return networks;
 }
 
 }  // namespace
@@ -333,66 +350,49 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
                                                          plan.models.size(), given.size())});
     return faults;
   }
-  if (is_streamed(plan)) return check_stream(plan, given[0]);
+  if (model::has_blocks(plan)) {
+    return check_blocks(plan, *given[0].graph, [&](const Plan& of_blocks, const Graph& graph) {
+      const Given network{&graph, given[0].constants};
+      return check_against(of_blocks, {&network, 1});
+    });
+  }
   model::ClockTree tree(plan.clocks);
-  const auto spans = spans_of(plan);
-  std::vector<MatchedNetwork> models;
   Ids ids(plan.tensors.size());
-  for (std::size_t m = 0; m < given.size(); ++m) {
-    models.push_back(
-        {match_tensors(plan, *given[m].graph, m, faults), {}, {*given[m].graph, given[m].constants}});
-    note_ids(plan, models[m].matched, ids);
+  std::vector<Network> networks = networks_of(plan, tree, given, ids, faults);
+  if (!faults.empty() && is_streamed(plan)) return faults;  // its rows are unknown
+  std::vector<std::vector<KeptBytes>> followed(networks.size());
+  for (std::size_t n = 0; n < networks.size(); ++n) {
+    play(plan, tree, networks[n], followed[n], faults);
+    keep_for_later(plan, tree, networks[n], faults);
+    check_sums(plan, networks[n], faults);
+    check_numbers(plan, networks[n], faults);
   }
-  for (std::size_t m = 0; m < given.size(); ++m)
-    models[m].part = part_of(plan, tree, m, spans[m], ids, *given[m].graph);
-  for (const MatchedNetwork& model : models) tree.stretch(model.part.span);
-  for (std::size_t m = 0; m < given.size(); ++m) {
-    begin_model(plan, tree, models[m], faults);
-    keep_for_later(plan, tree, ids, m, models[m], faults);
-  }
-  const std::vector<Joined> joined = join_feeds(plan, tree, ids, models, faults);
-  std::vector<Network> networks;
+  const std::vector<Joined> joined = join_feeds(plan, tree, ids, networks, faults);
   StoredConstants stored(plan);
-  for (MatchedNetwork& model : models) {
-    stored.check(model.network.graph, model.matched, faults);
-    finish_model(plan, tree, model, faults);
-    networks.push_back(std::move(model.network));
+  for (std::size_t n = 0; n < networks.size(); ++n) {
+    stored.check(networks[n].graph(), networks[n].part.matched, faults);
+    finish_network(tree, followed[n], networks[n], faults);
   }
   stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);
+  check_removed_copies(plan, networks, faults);
   return faults;
 }
 
-Faults check_list(const Plan& plan, const Problem& list) {
+Faults check_tasks(const Plan& plan, const Graph& graph) {
+  if (model::has_blocks(plan)) {
+    return check_blocks(plan, graph,
+                        [](const Plan& of_blocks, const Graph& of) { return check_tasks(of_blocks, of); });
+  }
   Faults faults;
-  const auto fault = [&](const std::string& id, const std::string& what) {
-    faults.push_back({FaultKind::accounting, "buffer " + base::quoted(id) + what});
-  };
-  const auto check_buffer = [&](const Buffer& given, std::size_t index) {
-    const Buffer& planned = plan.buffers[index];
-    if (planned.size != given.size || planned.pieces != given.pieces)
-      fault(given.id, " has another size or lifetime in the plan");
-    if (planned.alignment % given.alignment != 0) fault(given.id, " has a weaker alignment in the plan");
-    if (given.pinned && plan.places[index].offset != *given.pinned)
-      fault(given.id, " is not where it is pinned");
-  };
-  if (std::ranges::equal(plan.buffers, list.buffers, {}, &Buffer::id, &Buffer::id)) {  // as our plans are
-    for (std::size_t b = 0; b < list.buffers.size(); ++b) check_buffer(list.buffers[b], b);
-    return faults;
+  model::ClockTree tree(plan.clocks);
+  Ids ids(plan.tensors.size());
+  const Given given{&graph, nullptr};
+  const std::vector<Network> networks = networks_of(plan, tree, {&given, 1}, ids, faults);
+  const NetworkSteps& part = networks[0].part;
+  for (Position at = part.span.life.lower; at < part.steps_end && faults.empty(); ++at) {
+    if (const auto fault = fault_in_step(part, at)) faults.push_back(*fault);
   }
-  std::unordered_map<std::string_view, std::size_t> index_of;
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) index_of.emplace(plan.buffers[b].id, b);
-  for (const Buffer& given : list.buffers) {
-    const auto it = index_of.find(given.id);
-    if (it == index_of.end()) {
-      fault(given.id, " is missing in the plan");
-      continue;
-    }
-    check_buffer(given, it->second);
-    index_of.erase(it);
-  }
-  for (const auto& [id, index] : index_of)
-    fault(plan.buffers[index].id, " is in the plan but not in the list");
   return faults;
 }
 

@@ -5,7 +5,6 @@
 #include "stowage/graph.h"
 #include "stowage/import.h"
 #include "stowage/plan.h"
-#include "stowage/problem.h"
 
 namespace stowage::check {
 
@@ -15,11 +14,12 @@ struct Given {
   const Constants* constants = nullptr;  ///< Null: its weights are unknown.
 };
 
-/// Checks the plan against its networks: steps, live ranges, sizes, and missing tensors. Requires a plan of
-/// correct form.
+/// Checks the plan against its networks: steps, live ranges, sizes, and missing tensors. It does not prove the number of
+/// multiplies and the loads of Plan::streaming. Requires a plan of correct form.
 [[nodiscard]] Faults check_against(const Plan& plan, std::span<const Given> given);
 
-/// The plan has every buffer of the list as given, and no other buffer.
-[[nodiscard]] Faults check_list(const Plan& plan, const Problem& list);
+/// Checks what the steps of a plan by rows say of themselves: its tensors, their rows, and that each step by itself can
+/// run. Requires a correct form.
+[[nodiscard]] Faults check_tasks(const Plan& plan, const Graph& graph);
 
 }  // namespace stowage::check

@@ -174,7 +174,7 @@ std::vector<std::size_t> in_order_of_feeds(std::size_t count, std::span<const Jo
 Sources::Sources(std::span<const Network> networks, std::span<const Joined> joined) {
   for (const Network& network : networks) {
     first_.push_back(size_);
-    size_ += network.graph.tensors.size();
+    size_ += network.graph().tensors.size();
   }
   same_as_.resize(size_);
   std::iota(same_as_.begin(), same_as_.end(), std::size_t{0});
@@ -188,7 +188,7 @@ Sources::Sources(std::span<const Network> networks, std::span<const Joined> join
   }
   for (std::size_t n = 0; n < networks.size(); ++n) {
     if (is_done[n]) continue;
-    for (TensorId t = 0; t < networks[n].graph.tensors.size(); ++t) fed_with_.erase(number_of({n, t}));
+    for (TensorId t = 0; t < networks[n].graph().tensors.size(); ++t) fed_with_.erase(number_of({n, t}));
     add_network(networks[n], n);
   }
 }
@@ -206,11 +206,11 @@ void Sources::unite_weights(std::span<const Network> networks) {
   std::map<std::pair<std::size_t, Bytes>, TensorRef> first_in;  // by buffer and offset
   EqualConstants equal;
   const auto known = [&](const TensorRef& it) {
-    return KnownConstant{&networks[it.network].graph, networks[it.network].constants, it.tensor};
+    return KnownConstant{networks[it.network].part.graph, networks[it.network].constants, it.tensor};
   };
   for (std::size_t n = 0; n < networks.size(); ++n) {
-    const Graph& graph = networks[n].graph;
-    for (const KeptBytes& need : networks[n].played.needs) {
+    const Graph& graph = networks[n].graph();
+    for (const KeptBytes& need : networks[n].needs.all) {
       if (need.view == nullptr || !is_constant(graph.tensors[need.tensor].kind)) continue;
       const TensorRef tensor{n, need.tensor};
       const auto [it, is_new] = first_in.try_emplace({need.view->buffer, need.view->offset}, tensor);
@@ -244,11 +244,11 @@ void Sources::pass_on(const Fragment& part, std::vector<Fragment>& made) const {
 }
 
 void Sources::add_network(const Network& network, std::size_t n) {
-  const std::vector<Fragments> contents = ContentMaker(network.graph).make();
-  for (TensorId t = 0; t < network.graph.tensors.size(); ++t) {
+  const std::vector<Fragments> contents = ContentMaker(network.graph()).make();
+  for (TensorId t = 0; t < network.graph().tensors.size(); ++t) {
     std::vector<Fragment>& made = fragments_[number_of({n, t})];
     if (fed_with_.contains(number_of({n, t}))) {
-      pass_on({0, network.graph.tensors[t].bytes, number_of({n, t}), 0}, made);
+      pass_on({0, network.graph().tensors[t].bytes, number_of({n, t}), 0}, made);
     }
     for (Fragment part : contents[t]) {
       part.source += first_[n];

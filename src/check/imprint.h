@@ -15,4 +15,7 @@ namespace stowage::check {
 /// before.
 [[nodiscard]] Faults check_plan_of_list(const Plan& plan, std::uint64_t imprint);
 
+/// The plan has every buffer of the list as given, and no other buffer.
+[[nodiscard]] Faults check_list(const Plan& plan, const Problem& list);
+
 }  // namespace stowage::check

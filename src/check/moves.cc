@@ -84,7 +84,7 @@ class Follower {
  public:
   Follower(const Plan& plan, const model::ClockTree& tree, std::size_t tensor, const std::string& name,
            std::size_t clock, Faults& faults)
-      : plan_(plan), name_(name), clock_(clock), faults_(faults) {
+      : plan_(plan), name_(name), bytes_(plan.tensors[tensor].tensor.bytes), clock_(clock), faults_(faults) {
     for (const View& view : plan.tensors[tensor].views) add_view(tree, view);
     std::sort(views_.begin(), views_.end(),
               [](const Seen& a, const Seen& b) { return a.life.lower < b.life.lower; });
@@ -168,15 +168,16 @@ class Follower {
     views_[v].need = needs_.size();
     spans_.emplace_back(needs_.size(), v);
     needs_.push_back({.tensor = use.tensor,
-                      .clock = clock_,
                       .life = life,
                       .is_given = use.is_given,
-                      .view = views_[v].view});
+                      .view = views_[v].view,
+                      .buffer = views_[v].view->buffer,
+                      .first = views_[v].view->offset,
+                      .step = bytes_});
   }
 
   void take(std::size_t v, const Use& use) {
     KeptBytes& need = needs_[*views_[v].need];
-    need.is_read = true;
     need.life.upper = std::max(need.life.upper, use.life.upper);
   }
 
@@ -213,6 +214,7 @@ class Follower {
 
   const Plan& plan_;
   const std::string& name_;
+  Bytes bytes_;
   std::size_t clock_;
   Faults& faults_;
   std::vector<Seen> views_;  ///< In time order.

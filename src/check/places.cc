@@ -382,7 +382,7 @@ class PiecesInTime {
 
 Faults check_views(const Plan& plan) {
   Faults faults;
-  if (is_streamed(plan)) return faults;  // rows need their bytes when the network says; see stream.h
+  if (is_streamed(plan)) return faults;  // rows need their bytes when the network says; see sharing.cc
   std::unordered_map<std::size_t, PiecesInTime> pieces_of;
   for (const PlannedTensor& tensor : plan.tensors) {
     for (const View& view : tensor.views) {

@@ -1,181 +1,100 @@
-// Plays the steps as a run would. A need begins whenever an operator writes a tensor: from here on its
-// bytes may be read. Every read extends the need. A read inside a loop of a tensor written before the loop
-// extends it to the loop's end, because the next round reads it again. An operator that writes over an input
-// needs it only up to its own position; `meet` decides later if input and output share a place.
+// Plays the steps as a run would. A step is a task over regions of tensors: a whole operator reads and writes all
+// rows; others read and write some, add them to sums or carry a buffer; inputs arrive and outputs leave. Every tensor
+// knows its present rows, the step that wrote each and the step that last read it (PresentRows). A read of absent rows
+// is a fault. A read inside a loop of a tensor written before the loop counts up to the loop's end, because the next
+// round reads it again. A read by an operator that may write over what it reads is noted; updates.cc decides later if
+// input and output share a place.
+//
+// Reads that leave rows out, with a stride larger than their window, are processed row by row; all else costs as much
+// as steps and operands, times the logarithm of present entries.
 
 #include "check/replay.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
+#include <variant>
+
+#include "check/names.h"
 
 namespace stowage::check {
 namespace {
 
+constexpr std::int64_t most_single_rows = std::int64_t{1} << 26;  // read with strides that leave rows out
+
+/// Progress of an operator that runs by rows.
+struct Progress {
+  std::int64_t done = 0;                   ///< Rows done; while it accumulates, of the present round.
+  std::optional<std::int64_t> of{};        ///< Number of rows, once it has begun by rows.
+  std::optional<std::size_t> axis{};       ///< Axis of its rows.
+  bool sums_up = false;                    ///< The rows are those of its first input.
+  bool is_summing = false;                 ///< In the middle of a round.
+  std::optional<std::size_t> sums_life{};  ///< Index in Played::sums of the present round.
+  std::optional<AddedRows> adding{};
+  std::int64_t summed = 0;       ///< Rows of the first pass that are done.
+  bool begins_to_carry = false;  ///< The first pass is done, and the second has not begun.
+  bool backward = false;         ///< It began with its last row.
+
+  /// The rows, counted from the one that it began with.
+  [[nodiscard]] Rows in_turn(const RowRange& rows) const {
+    return backward ? Rows{*of - rows.end, *of - rows.begin} : Rows{rows.begin, rows.end};
+  }
+  /// The next row to run.
+  [[nodiscard]] std::int64_t next() const { return backward ? *of - 1 - done : done; }
+};
+
 class Replay {
  public:
-  Replay(const Graph& graph, const NetworkSteps& part, Faults& faults)
-      : graph_(graph),
-        part_(part),
+  Replay(const NetworkSteps& part, Faults& faults)
+      : part_(part),
+        graph_(*part.graph),
         faults_(faults),
         at_(part.span.life.lower),
-        need_of_(graph.tensors.size()),
-        is_moved_(graph.tensors.size(), false),
-        run_(graph.subgraphs.size()) {
-    for (const auto& tensor : part.moved) {
-      if (tensor) is_moved_[*tensor] = true;
-    }
-    for (std::size_t s = 0; s < graph.subgraphs.size(); ++s)
-      run_[s].resize(graph.subgraphs[s].operators.size());
-  }
+        present_(graph_.tensors.size()),
+        has_run_(graph_.subgraphs.size()),
+        passed_(part.is_by_rows ? graph_.tensors.size() : 0) {}
 
   Played play() {
-    played_.needs.reserve(graph_.tensors.size());
     const auto [begin, end] = part_.span.life;
-    for (const StateTie& tie : graph_.ties) old_state_of_[tie.output] = tie.input;
-    for (const TensorId input : graph_.subgraphs[0].inputs) give(input, begin);
+    const std::vector<bool> arrives = tensors_with<Arrive>();
+    const std::vector<bool> leaves = tensors_with<Leave>();
+    for (const TensorId input : graph_.subgraphs[0].inputs) {
+      if (!arrives[input]) give(input, begin);
+    }
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (graph_.tensors[t].kind == TensorKind::state) write(t, begin, end);
+      if (graph_.tensors[t].kind == TensorKind::state) write(t, part_.all_rows(t), {begin, end});
     }
     play_subgraph(0, 1);
     if (at_ < part_.steps_end)
       fault(FaultKind::order, fmt::format("step {} is not an operator that could run there", at_));
-    for (const TensorId output : graph_.subgraphs[0].outputs) read(output, end, "the caller");
-    for (KeptBytes& need : played_.needs) {
-      // Unread old state may be overwritten at once.
-      if (need.is_given && !need.is_read && !is_old_state(need.tensor))
-        need.life.upper = std::max(need.life.upper, need.life.lower + 1);
+    for (TensorId t = 0; t < passed_.size(); ++t) {
+      if (arrives[t]) check_passed(t, passed_[t].first, "arrive");
+      if (leaves[t]) check_passed(t, passed_[t].second, "leave");
     }
-    played_.last_needs = std::move(need_of_);
+    for (const TensorId output : graph_.subgraphs[0].outputs) {
+      if (!leaves[output]) read(output, part_.all_rows(output), end, "the caller, after the last step,");
+    }
+    collect_lives();
     return std::move(played_);
   }
 
  private:
   void fault(FaultKind kind, std::string what) { faults_.push_back({kind, std::move(what)}); }
+  [[nodiscard]] std::string name_of(TensorId t) const { return describe(graph_, t); }
 
-  [[nodiscard]] const Step* next_step() const {
-    return at_ < part_.steps_end ? &part_.clock->steps[static_cast<std::size_t>(at_)] : nullptr;
-  }
-
-  /// The next step's operator if it is in `subgraph`, at this depth under the open operators.
-  [[nodiscard]] std::optional<std::size_t> next_in(std::size_t subgraph, std::size_t depth) const {
-    const Run* const run = next_step() != nullptr ? std::get_if<Run>(next_step()) : nullptr;
-    if (run == nullptr) return std::nullopt;
-    const std::vector<std::size_t>& path = run->path;
-    if (path.size() != 2 * depth || path[2 * depth - 2] != subgraph) return std::nullopt;
-    if (!std::equal(open_.begin(), open_.end(), path.begin())) return std::nullopt;
-    return path.back() < graph_.subgraphs[subgraph].operators.size() ? std::optional(path.back())
-                                                                     : std::nullopt;
-  }
-
-  void play_subgraph(std::size_t subgraph, std::size_t depth) {
-    const auto& operators = graph_.subgraphs[subgraph].operators;
-    std::vector<bool>& has_run = run_[subgraph];
-    has_run.assign(operators.size(), false);
-    forget_results_of(subgraph);
-    std::optional<std::size_t> last_stateful;
-    if (depth == 1) play_copies();
-    while (const auto o = next_in(subgraph, depth)) {
-      const Operator& op = operators[*o];
-      const std::string name = describe(graph_, subgraph, *o);
-      if (has_run[*o]) fault(FaultKind::order, fmt::format("{} runs twice, again at position {}", name, at_));
-      if (op.folded)
-        fault(FaultKind::order, fmt::format("{} runs at position {} though it is folded", name, at_));
-      has_run[*o] = true;
-      for (const std::size_t earlier : op.after) {
-        if (!has_run[earlier] && !operators[earlier].folded) {
-          fault(FaultKind::order, fmt::format("{} runs at position {}, before {}", name, at_,
-                                              describe(graph_, subgraph, earlier)));
-        }
+  void collect_lives() {
+    played_.lives.reserve(present_.size());
+    for (TensorId t = 0; t < present_.size(); ++t) {
+      played_.lives.push_back(present_[t].take());
+      for (RowLife& it : played_.lives[t]) {
+        Position& upper = it.life.upper;
+        if (it.written_over && *it.written_over < upper) it.written_over.reset();
+        if (it.written_over) upper = *it.written_over + 1;
+        // Unread old state may be overwritten at once.
+        if (it.is_given && !it.is_read && !is_old_state(t)) upper = std::max(upper, it.life.lower + 1);
       }
-      if (op.stateful) {
-        if (last_stateful && *last_stateful > *o) {
-          fault(FaultKind::order, fmt::format("{} runs after {}, and both are stateful", name,
-                                              describe(graph_, subgraph, *last_stateful)));
-        }
-        last_stateful = o;
-      }
-      open_.push_back(subgraph);
-      open_.push_back(*o);
-      play_operator(op, name, depth);
-      open_.resize(open_.size() - 2);
-      if (depth == 1) play_copies();
-    }
-    for (std::size_t o = 0; o < operators.size(); ++o) {
-      if (!has_run[o] && !operators[o].folded)
-        fault(FaultKind::order, describe(graph_, subgraph, o) + " is never run");
-    }
-  }
-
-  /// Bodies make no copies, so each happens once.
-  void play_copies() {
-    for (; next_step() != nullptr; ++at_) {
-      const auto* const copy = std::get_if<Copy>(next_step());
-      if (copy == nullptr) return;
-      if (const auto tensor = part_.moved[copy->tensor])
-        use({.tensor = *tensor, .life = {at_, at_ + 1}, .copy = copy});
-    }
-  }
-
-  void play_operator(const Operator& op, const std::string& name, std::size_t depth) {
-    const Position begin = at_++;
-    const std::size_t reads_before = reads_.size();
-    std::vector<std::optional<std::size_t>> read_needs(op.inputs.size());
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (!op.inputs[i]) continue;
-      read(*op.inputs[i], written_over(op, i) ? begin : begin + 1, name);
-      read_needs[i] = need_of_[*op.inputs[i]];
-    }
-    for (const auto& output : op.outputs) {
-      if (output) write(*output, begin, begin + 1);
-    }
-    note_sharing(op, begin, read_needs);
-    for (const TensorId scratch : op.scratch) write(scratch, begin, begin + 1);
-    const bool is_loop = op.body_use == BodyUse::repeated;
-    for (const std::size_t body : op.bodies) {
-      const Position first = at_;
-      const bool is_empty = !next_in(body, depth + 1);
-      for (const TensorId input : graph_.subgraphs[body].inputs) {
-        give(input, is_loop || is_empty ? begin : first);
-      }
-      play_subgraph(body, depth + 1);
-      for (const TensorId output : graph_.subgraphs[body].outputs) read(output, at_, name);
-    }
-    if (op.bodies.empty()) return;
-    for (const auto* operands : {&op.inputs, &op.outputs}) {
-      for (const auto& tensor : *operands) {
-        if (tensor) extend(*tensor, begin, at_);
-      }
-    }
-    for (const TensorId scratch : op.scratch) extend(scratch, begin, at_);
-    if (!is_loop) return;
-    for (const std::size_t body : op.bodies) {
-      for (const TensorId input : graph_.subgraphs[body].inputs) extend(input, begin, at_);
-    }
-    const std::set<TensorId> reads(reads_.begin() + static_cast<std::ptrdiff_t>(reads_before), reads_.end());
-    for (const TensorId tensor : reads) {
-      const auto& need = need_of_[tensor];
-      if (need && played_.needs[*need].life.lower <= begin) extend(tensor, begin, at_);
-    }
-  }
-
-  /// Notes inputs that the operator needs only up to its position if it writes over them, and the needs whose
-  /// bytes it copies.
-  void note_sharing(const Operator& op, Position at,
-                    const std::vector<std::optional<std::size_t>>& read_needs) {
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (!read_needs[i]) continue;
-      if (const auto output = written_over(op, i))
-        played_.updates.push_back({*read_needs[i], *need_of_[*output], at});
-    }
-    for (std::size_t c = 0; c < op.copies.size(); ++c) {
-      played_.copies.push_back(
-          {&op, c, read_needs[op.copies[c].input], need_of_[*op.outputs[op.copies[c].output]]});
     }
   }
 
@@ -184,194 +103,531 @@ class Replay {
                        [&](const StateTie& tie) { return tie.input == tensor; });
   }
 
-  /// The output that the operator may write over this input while reading it, or the new state if the input
-  /// is the old one. None if other models may read the input too.
-  [[nodiscard]] std::optional<TensorId> written_over(const Operator& op, std::size_t input) const {
-    if (!op.inputs[input] || !updates_in_place(op, input)) return std::nullopt;
-    if (part_.is_fed[*op.inputs[input]] || is_moved_[*op.inputs[input]]) return std::nullopt;
-    for (const auto& output : op.outputs) {
-      const auto tie = output ? old_state_of_.find(*output) : old_state_of_.end();
-      if (tie == old_state_of_.end() || tie->second != *op.inputs[input]) continue;
-      const bool are_alike = are_open_alike(graph_.tensors[tie->second], graph_.tensors[*output]);
-      return are_alike ? output : std::nullopt;
-    }
-    return in_place_output(graph_, op, input);
+  // Steps
+
+  [[nodiscard]] const Step* next_step() const { return at_ < part_.steps_end ? &part_.step(at_) : nullptr; }
+
+  /// The next step's operator if it is in `subgraph`, at this depth under the open operators.
+  [[nodiscard]] const Run* next_in(std::size_t subgraph, std::size_t depth) const {
+    const Run* const run = next_step() != nullptr ? std::get_if<Run>(next_step()) : nullptr;
+    if (run == nullptr) return nullptr;
+    const std::vector<std::size_t>& path = run->path;
+    if (path.size() != 2 * depth || path[2 * depth - 2] != subgraph) return nullptr;
+    if (!std::equal(open_.begin(), open_.end(), path.begin())) return nullptr;
+    return path.back() < graph_.subgraphs[subgraph].operators.size() ? run : nullptr;
   }
 
-  /// Results of an earlier run of the subgraph are not values of this run.
-  void forget_results_of(std::size_t subgraph) {
-    for (const Operator& op : graph_.subgraphs[subgraph].operators) {
+  void play_subgraph(std::size_t subgraph, std::size_t depth) {
+    const auto& operators = graph_.subgraphs[subgraph].operators;
+    std::vector<bool>& has_run = has_run_[subgraph];
+    has_run.assign(operators.size(), false);
+    for (const Operator& op : operators) {  // results of an earlier run are not values of this one
       for (const auto& output : op.outputs) {
-        if (output) need_of_[*output].reset();
+        if (output) present_[*output].end(part_.all_rows(*output));
+      }
+    }
+    std::optional<std::size_t> last_stateful;
+    if (depth == 1) play_moves();
+    while (const Run* const run = next_in(subgraph, depth)) {
+      const std::size_t o = run->path.back();
+      const Operator& op = operators[o];
+      const std::string name = describe(graph_, subgraph, o);
+      if (!run->rows && has_run[o]) run_again(op, name);
+      if (op.folded && !part_.is_by_rows)
+        fault(FaultKind::order, fmt::format("{} runs at step {} though it is folded", name, at_));
+      for (const std::size_t earlier : op.after) {
+        if (has_run[earlier] || operators[earlier].folded) continue;
+        fault(FaultKind::order, fmt::format("{} runs at step {}, before {} is done", name, at_,
+                                            describe(graph_, subgraph, earlier)));
+      }
+      if (op.stateful && last_stateful && *last_stateful > o) {
+        fault(FaultKind::order, fmt::format("{} runs after {}, and both are stateful", name,
+                                            describe(graph_, subgraph, *last_stateful)));
+      }
+      if (op.stateful) last_stateful = o;
+      open_.insert(open_.end(), {subgraph, o});
+      if (part_.is_by_rows) {
+        play_task(*run, op, name);
+      } else {
+        play_whole(op, name, depth);
+        has_run[o] = true;
+      }
+      open_.resize(open_.size() - 2);
+      if (depth == 1) play_moves();
+    }
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      if (!operators[o].folded) check_is_complete(subgraph, o);
+    }
+  }
+
+  void check_is_complete(std::size_t subgraph, std::size_t o) {
+    const auto it = progress_.find(o);
+    const bool is_by_rows = subgraph == 0 && it != progress_.end() && it->second.of;
+    if (!is_by_rows) {
+      if (!has_run_[subgraph][o]) fault(FaultKind::order, describe(graph_, subgraph, o) + " is never run");
+      return;
+    }
+    const Progress& progress = it->second;
+    if (has_run_[0][o] && !progress.is_summing && !progress.adding) return;
+    fault(FaultKind::order,
+          fmt::format("{} runs {} row {}, expected all {}", describe(graph_, 0, o),
+                      progress.backward ? "from its last row down to" : "up to",
+                      progress.backward ? *progress.of - progress.done : progress.done, *progress.of));
+  }
+
+  /// Copies, arrivals and departures. Bodies make none, so each happens once.
+  void play_moves() {
+    for (; next_step() != nullptr; ++at_) {
+      const Step& step = *next_step();
+      if (std::holds_alternative<Run>(step) || std::holds_alternative<Fork>(step)) return;
+      if (const auto* const copy = std::get_if<Copy>(&step)) {
+        const auto tensor = part_.id_of(copy->tensor);
+        if (tensor) use({.tensor = *tensor, .life = {at_, at_ + 1}, .copy = copy});
+      } else if (const auto found = fault_in_step(part_, at_)) {
+        faults_.push_back(*found);
+      } else if (const auto* const arrive = std::get_if<Arrive>(&step)) {
+        if (const auto t = part_.id_of(arrive->tensor)) {
+          const Rows rows = rows_passing(*t, arrive->rows);
+          pass(*t, rows, passed_[*t].first, "arrive");
+          write(*t, rows, {at_, at_ + 1});
+        }
+      } else if (const auto* const leave = std::get_if<Leave>(&step)) {
+        if (const auto t = part_.id_of(leave->tensor)) {
+          const Rows rows = rows_passing(*t, leave->rows);
+          pass(*t, rows, passed_[*t].second, "leave");
+          read(*t, rows, at_ + 1, "the caller");
+        }
       }
     }
   }
+
+  template <typename Passage>
+  [[nodiscard]] std::vector<bool> tensors_with() const {
+    std::vector<bool> with(graph_.tensors.size(), false);
+    if (!part_.is_by_rows) return with;
+    for (const Step& step : part_.steps()) {
+      const auto* const passage = std::get_if<Passage>(&step);
+      const auto t = passage != nullptr ? part_.id_of(passage->tensor) : std::nullopt;
+      if (t) with[*t] = true;
+    }
+    return with;
+  }
+
+  [[nodiscard]] Rows rows_passing(TensorId t, const std::optional<RowRange>& rows) const {
+    return rows ? Rows{rows->begin, rows->end} : part_.all_rows(t);
+  }
+
+  /// Rows of a tensor arrive or leave once, in ascending order.
+  void pass(TensorId t, const Rows& rows, std::int64_t& passed, const char* how) {
+    if (rows.first != passed) {
+      fault(FaultKind::order, fmt::format("step {}: row {} of {} is the first to {}, expected row {}", at_,
+                                          rows.first, name_of(t), how, passed));
+    }
+    passed = std::max(passed, rows.second);
+  }
+
+  void check_passed(TensorId t, std::int64_t passed, const char* how) {
+    if (passed == part_.rows_of(t).count) return;
+    fault(FaultKind::order,
+          fmt::format("row {} of {} does not {}, of {}", passed, name_of(t), how, part_.rows_of(t).count));
+  }
+
+  // Whole operators
+
+  void run_again(const Operator& op, const std::string& name) {
+    played_.has_run_again = true;
+    if (!part_.is_by_rows)
+      fault(FaultKind::order, fmt::format("{} runs twice, again at step {}", name, at_));
+    else if (op.stateful)
+      fault(FaultKind::order, fmt::format("{} runs again at step {}, but is stateful", name, at_));
+  }
+
+  void play_whole(const Operator& op, const std::string& name, std::size_t depth) {
+    const Position begin = at_++;
+    const std::size_t reads_before = reads_.size();
+    bool may_update = false;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!op.inputs[i]) continue;
+      may_update = may_write_over(op, i) || may_update;
+      read_input(op, i, part_.all_rows(*op.inputs[i]), begin, name);
+    }
+    for (const auto& output : op.outputs) {
+      if (output) write(*output, part_.all_rows(*output), {begin, begin + 1});
+    }
+    if (may_update || !op.copies.empty()) played_.tasks.push_back({&op, begin});
+    for (const TensorId scratch : op.scratch) write(scratch, part_.all_rows(scratch), {begin, begin + 1});
+    const bool is_loop = op.body_use == BodyUse::repeated;
+    open_loops_ += is_loop ? 1 : 0;
+    for (const std::size_t body : op.bodies) {
+      const Position first = at_;
+      const bool is_empty = next_in(body, depth + 1) == nullptr;
+      for (const TensorId input : graph_.subgraphs[body].inputs)
+        give(input, is_loop || is_empty ? begin : first);
+      play_subgraph(body, depth + 1);
+      for (const TensorId output : graph_.subgraphs[body].outputs)
+        read(output, part_.all_rows(output), at_, name);
+    }
+    open_loops_ -= is_loop ? 1 : 0;
+    if (op.bodies.empty()) return;
+    for (const auto* operands : {&op.inputs, &op.outputs}) {
+      for (const auto& tensor : *operands) {
+        if (tensor) keep(*tensor, begin);
+      }
+    }
+    for (const TensorId scratch : op.scratch) keep(scratch, begin);
+    if (!is_loop) return;
+    for (const std::size_t body : op.bodies) {
+      for (const TensorId input : graph_.subgraphs[body].inputs) keep(input, begin);
+    }
+    const std::set<TensorId> reads(reads_.begin() + static_cast<std::ptrdiff_t>(reads_before), reads_.end());
+    for (const TensorId tensor : reads) keep(tensor, begin, begin);
+  }
+
+  /// An operator with bodies that began at `since` needs the tensor up to now, if it was written by then.
+  void keep(TensorId tensor, Position since, Position written_until = largest_value) {
+    present_[tensor].keep(at_, written_until);
+    if (!part_.is_moved[tensor]) return;
+    std::vector<Use>& uses = played_.uses[tensor];
+    for (auto use = uses.rbegin(); use != uses.rend() && use->life.lower >= since; ++use)
+      use->life.upper = std::max(use->life.upper, at_);
+  }
+
+  // Values
 
   void use(Use use) {
     use.clock = part_.span.clock;
     played_.uses[use.tensor].push_back(std::move(use));
   }
 
-  void write(TensorId tensor, Position from, Position until) {
-    begin_need(tensor, {from, until});
-    if (is_moved_[tensor])
-      use({.tensor = tensor, .life = {from, until}, .is_written = true, .by = "its writer"});
+  void write(TensorId tensor, const Rows& rows, const Lifetime& life) {
+    present_[tensor].write(rows, life);
+    if (part_.is_moved[tensor]) use({.tensor = tensor, .life = life, .is_written = true, .by = "its writer"});
   }
 
   /// The tensor is handed over before the operator at that position runs.
   void give(TensorId tensor, Position from) {
-    begin_need(tensor, {from, from});
-    played_.needs.back().is_given = true;
-    if (is_moved_[tensor])
+    present_[tensor].write(part_.all_rows(tensor), {from, from}, true);
+    if (part_.is_moved[tensor])
       use({.tensor = tensor, .life = {from, from + 1}, .is_given = true, .by = "the caller"});
   }
 
-  void begin_need(TensorId tensor, const Lifetime& life) {
-    need_of_[tensor] = played_.needs.size();
-    played_.needs.push_back(
-        {.tensor = tensor, .clock = part_.span.clock, .life = life, .is_followed = is_moved_[tensor]});
-  }
-
-  /// Reads by an operator that began at `since`.
-  void extend(TensorId tensor, Position since, Position until) {
-    if (!need_of_[tensor]) return;
-    Lifetime& life = played_.needs[*need_of_[tensor]].life;
-    life.upper = std::max(life.upper, until);
-    if (!is_moved_[tensor]) return;
-    std::vector<Use>& uses = played_.uses[tensor];
-    for (auto use = uses.rbegin(); use != uses.rend() && use->life.lower >= since; ++use)
-      use->life.upper = std::max(use->life.upper, until);
-  }
-
-  void read(TensorId tensor, Position until, const std::string& reader) {
-    const Tensor& it = graph_.tensors[tensor];
-    const bool has_own_value = is_constant(it.kind) || it.bytes == 0;
-    if (!need_of_[tensor] && !has_own_value) {
-      fault(FaultKind::order,
-            fmt::format("{} is read by {} before it is written", describe(graph_, tensor), reader));
+  void read_input(const Operator& op, std::size_t i, const Rows& rows, Position at, const std::string& name) {
+    if (may_write_over(op, i)) {
+      read(*op.inputs[i], rows, PresentRows::MayWriteOver{at}, name);
+    } else {
+      read(*op.inputs[i], rows, at + 1, name);
     }
-    if (is_moved_[tensor]) use({.tensor = tensor, .life = {until - 1, until}, .by = reader});
-    extend(tensor, until, until);
-    if (need_of_[tensor]) played_.needs[*need_of_[tensor]].is_read = true;
-    reads_.push_back(tensor);
   }
 
-  const Graph& graph_;
+  [[nodiscard]] bool may_write_over(const Operator& op, std::size_t i) const {
+    if (written_over(part_, op, i)) return true;
+    return part_.is_by_rows && op.outputs.size() == 1 &&
+           std::any_of(op.row_axes.begin(), op.row_axes.end(), [&](const RowAxis& along) {
+             const RowRead* const by_rows = row_read(along, i);
+             return by_rows != nullptr && by_rows->kept_at;
+           });
+  }
+
+  void read(TensorId t, const Rows& rows, const PresentRows::Until& until, const std::string& reader) {
+    const Tensor& it = graph_.tensors[t];
+    if (is_constant(it.kind) || it.bytes == 0) return;
+    if (const auto missing = present_[t].read(rows, until)) {
+      const auto* const over = std::get_if<PresentRows::MayWriteOver>(&until);
+      const Position at = over != nullptr ? over->at : std::get<Position>(until) - 1;
+      fault(FaultKind::order, fmt::format("{}{} is read by {} at step {} before it is written",
+                                          part_.rows_of(t).axis ? fmt::format("row {} of ", *missing) : "",
+                                          name_of(t), reader, at));
+    }
+    if (part_.is_moved[t]) {
+      const Position end = std::get<Position>(until);  // nothing writes over a tensor that moves
+      use({.tensor = t, .life = {end - 1, end}, .by = reader});
+    }
+    if (open_loops_ > 0) reads_.push_back(t);
+  }
+
+  // Tasks of operators of the main subgraph in a plan by rows
+
+  void play_task(const Run& run, const Operator& op, const std::string& name) {
+    if (const auto found = fault_in_step(part_, at_)) {
+      faults_.push_back(*found);
+    } else {
+      play_task(run, op, name, progress_[run.path.back()]);
+    }
+    ++at_;
+  }
+
+  void play_task(const Run& run, const Operator& op, const std::string& name, Progress& progress) {
+    const std::size_t o = run.path.back();
+    if (progress.adding && !(run.part && run.rows == progress.adding->rows)) {
+      fault(FaultKind::order, fmt::format("{} runs at step {} while its rows {} to {} are added up", name,
+                                          at_, progress.adding->rows.begin, progress.adding->rows.end));
+    }
+    if (!run.rows) {
+      if (progress.of && !has_run_[0][o]) {
+        fault(FaultKind::order,
+              fmt::format("{} runs as a whole at step {}, in the middle of its rows", name, at_));
+      }
+      play_whole(op, name, 1);
+      --at_;
+      has_run_[0][o] = true;
+      return;
+    }
+    if (!goes_on(run, op, name, progress)) return;
+    if (run.part) {
+      run_part(run, op, name, progress);
+    } else if (is_carried_step(op, run)) {
+      run_carried(run, op, name, progress);
+    } else if (run.sums && !can_sum_up(op, run.rows->axis)) {
+      run_first_pass(run, op, name, progress);
+    } else if (run.sums) {
+      run_sums(run, op, name, progress);
+    } else {
+      run_rows(run, op, name, progress);
+    }
+    for (const TensorId scratch : op.scratch) write_rows(scratch, part_.all_rows(scratch));
+  }
+
+  void write_rows(TensorId t, const Rows& rows) { write(t, rows, {at_, at_ + 1}); }
+  void write_rows(TensorId t, const RowRange& rows) { write_rows(t, Rows{rows.begin, rows.end}); }
+
+  /// True if the operator runs rows in the same way as before.
+  bool goes_on(const Run& run, const Operator& op, const std::string& name, Progress& progress) {
+    const std::size_t axis = run.rows->axis;
+    const bool sums = run.sums.has_value();
+    const bool goes_on_carrying = progress.begins_to_carry && !sums;
+    if (progress.of && !goes_on_carrying && (progress.axis != axis || progress.sums_up != sums)) {
+      fault(FaultKind::format,
+            fmt::format("step {} {} rows of {} along axis {}, others {} rows along axis {}", at_,
+                        sums ? "sums up" : "runs", name, axis, progress.sums_up ? "sum up" : "run",
+                        *progress.axis));
+      return false;
+    }
+    progress.of = rows_to_run(graph_, op, run);
+    progress.axis = axis;
+    progress.sums_up = sums;
+    return true;
+  }
+
+  void run_rows(const Run& run, const Operator& op, const std::string& name, Progress& progress) {
+    const RowRange& range = *run.rows;
+    begin_rows(run, op, name, progress);
+    const RowAxis& along = *row_axis(op, range.axis);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!op.inputs[i]) continue;
+      const RowRead* const by_rows = row_read(along, i);
+      if (by_rows == nullptr || by_rows->axis != part_.rows_of(*op.inputs[i]).axis) {
+        read(*op.inputs[i], part_.all_rows(*op.inputs[i]), at_ + 1, name);
+        continue;
+      }
+      const auto needed =
+          rows_read(by_rows->rows, part_.rows_of(*op.inputs[i]).count, {range.begin, range.end}, budget_);
+      if (!needed) return refuse_reads(name);
+      for (const Rows& rows : *needed) read_input(op, i, rows, at_, name);
+    }
+    for (const auto& output : op.outputs) {
+      if (output) write_rows(*output, range);
+    }
+    end_rows(run, progress);
+    played_.tasks.push_back({&op, at_});
+  }
+
+  void refuse_reads(const std::string& name) {
+    if (std::exchange(is_over_budget_, true)) return;
+    fault(FaultKind::format,
+          fmt::format("step {}: {} reads more rows than this version understands", at_, name));
+  }
+
+  void begin_rows(const Run& run, const Operator& op, const std::string& name, Progress& progress) {
+    const RowRange& range = *run.rows;
+    const bool has_run = has_run_[0][run.path.back()];
+    if (progress.done == 0) progress.backward = range.begin > 0 && range.end == *progress.of;
+    const std::int64_t first = progress.in_turn(range).first;
+    if (first > progress.done && !has_run) {
+      fault(FaultKind::order,
+            fmt::format("step {} runs row {} of {} before its row {}", at_,
+                        progress.backward ? range.end - 1 : range.begin, name, progress.next()));
+    }
+    if (first < progress.done || has_run) run_again(op, name);
+  }
+
+  void end_rows(const Run& run, Progress& progress) {
+    progress.done = std::max(progress.done, progress.in_turn(*run.rows).second);
+    if (progress.done == *progress.of) has_run_[0][run.path.back()] = true;
+  }
+
+  /// The rows hold bytes from the first part on, and are present after the last.
+  void run_part(const Run& run, const Operator& op, const std::string& name, Progress& progress) {
+    const RowRange& range = *run.rows;
+    const RowRead& by_rows = row_axis(op, range.axis)->reads[0];
+    const TensorId from = *op.inputs[by_rows.input];
+    const TensorId to = *op.outputs[0];
+    if (!progress.adding) {
+      begin_rows(run, op, name, progress);
+      const auto needed =
+          rows_read(by_rows.rows, extent_of(from, by_rows.axis), {range.begin, range.end}, budget_);
+      if (!needed) return refuse_reads(name);
+      progress.adding = AddedRows{range, at_, *needed};
+      present_[to].end({range.begin, range.end});
+    }
+    AddedRows& adding = *progress.adding;
+    take_part({run.part->begin, run.part->end}, from, by_rows.axis, name, adding);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] && i != by_rows.input)
+        read(*op.inputs[i], part_.all_rows(*op.inputs[i]), at_ + 1, name);
+    }
+    if (!adding.missing.empty()) return;
+    write(to, {range.begin, range.end}, {adding.since, at_ + 1});
+    progress.adding.reset();
+    end_rows(run, progress);
+  }
+
+  void take_part(const Rows& part, TensorId from, std::size_t axis, const std::string& name,
+                 AddedRows& adding) {
+    if (!adding.is_next(part) || part.second > extent_of(from, axis)) {
+      fault(FaultKind::order,
+            fmt::format("step {} adds rows {} to {} of {} for {}, expected those from row {} on", at_,
+                        part.first, part.second, name_of(from), name,
+                        adding.missing.empty() ? 0 : adding.missing[0].first));
+    }
+    for (const Rows& rows : adding.take(part))
+      read(from, part_.rows_of(from).axis == axis ? rows : part_.all_rows(from), at_ + 1, name);
+  }
+
+  [[nodiscard]] std::int64_t extent_of(TensorId t, std::size_t axis) const {
+    return (*graph_.tensors[t].shape)[axis];
+  }
+
+  /// Reads rows of the first input along that axis, and all other inputs as wholes.
+  void read_inputs(const Operator& op, std::size_t axis, const RowRange& rows, bool reads_others,
+                   const std::string& name) {
+    for (std::size_t i = 0; i < (reads_others ? op.inputs.size() : 1); ++i) {
+      if (!op.inputs[i]) continue;
+      const TensorId t = *op.inputs[i];
+      const bool is_some = i == 0 && part_.rows_of(t).axis == axis;
+      read(t, is_some ? Rows{rows.begin, rows.end} : part_.all_rows(t), at_ + 1, name);
+    }
+  }
+
+  void run_sums(const Run& run, const Operator& op, const std::string& name, Progress& progress) {
+    auto&& has_run = has_run_[0][run.path.back()];
+    const auto [axis, begin, end] = *run.rows;
+    if (begin == 0 && has_run) {
+      run_again(op, name);
+      progress.done = 0;
+    }
+    if (begin != progress.done) {
+      fault(FaultKind::order,
+            fmt::format("step {} sums up row {} of {}, expected row {}", at_, begin, name, progress.done));
+    }
+    read_inputs(op, axis, *run.rows, true, name);
+    keep_sums(run, *run.sums, op.outputs[0] ? bytes_of_sums(graph_.tensors[*op.outputs[0]]) : 0, begin == 0,
+              name, progress);
+    progress.done = end;
+    progress.is_summing = end != *progress.of;
+    if (progress.is_summing) return;
+    if (op.outputs[0]) write_rows(*op.outputs[0], part_.all_rows(*op.outputs[0]));
+    has_run = true;
+  }
+
+  /// Sums stay in one place from the first step of a round to its last.
+  void keep_sums(const Run& run, const Sums& sums, Bytes bytes, bool is_first, const std::string& name,
+                 Progress& progress) {
+    if (is_first || !progress.sums_life) {
+      progress.sums_life = played_.sums.size();
+      played_.sums.push_back({.life = {at_, at_ + 1},
+                              .sums_of = static_cast<std::uint32_t>(run.path.back()),
+                              .buffer = sums.buffer,
+                              .first = sums.offset,
+                              .step = bytes});
+    }
+    KeptBytes& kept = played_.sums[*progress.sums_life];
+    kept.life.upper = at_ + 1;
+    if (Sums{kept.buffer, kept.first} != sums) {
+      fault(FaultKind::accounting,
+            fmt::format("step {} has the sums of {} elsewhere than step {}", at_, name, kept.life.lower));
+    }
+  }
+
+  // Rows with a buffer that goes from row to row. They run once, in the order that the operator wants.
+
+  void run_first_pass(const Run& run, const Operator& op, const std::string& name, Progress& progress) {
+    if (run.rows->begin != progress.summed) {
+      fault(FaultKind::order, fmt::format("step {} adds up row {} of {}, expected row {}", at_,
+                                          run.rows->begin, name, progress.summed));
+    }
+    read_inputs(op, run.rows->axis, *run.rows, false, name);
+    keep_sums(run, *run.sums, summed_first(op, run.rows->axis)->carried, run.rows->begin == 0, name,
+              progress);
+    progress.summed = run.rows->end;
+    progress.begins_to_carry = progress.summed == *progress.of;
+  }
+
+  void run_carried(const Run& run, const Operator& op, const std::string& name, Progress& progress) {
+    const CarriedAxis& along = *carried_axis(op, run.rows->axis);
+    const RowRange& rows = *run.rows;
+    progress.backward = along.backward;
+    const Rows turn = progress.in_turn(rows);
+    if (turn.first != progress.done) {
+      fault(FaultKind::order, fmt::format("step {} runs row {} of {}, expected row {}", at_,
+                                          along.backward ? rows.end - 1 : rows.begin, name, progress.next()));
+    }
+    progress.begins_to_carry = false;
+    if (along.reads_twice && progress.summed != *progress.of)
+      fault(FaultKind::order,
+            fmt::format("step {} runs rows of {} before all of them are added up", at_, name));
+    read_inputs(op, along.input_axis, rows, true, name);
+    if (run.carry)
+      keep_sums(run, *run.carry, along.carried, !along.reads_twice && turn.first == 0, name, progress);
+    write_rows(*op.outputs[0], rows);
+    progress.done = turn.second;
+    if (progress.done != *progress.of) return;
+    has_run_[0][run.path.back()] = true;
+    for (std::size_t k = 1; k < op.outputs.size(); ++k) {
+      if (op.outputs[k]) write_rows(*op.outputs[k], part_.all_rows(*op.outputs[k]));
+    }
+  }
+
   const NetworkSteps& part_;
+  const Graph& graph_;
   Faults& faults_;
   Position at_ = 0;
   std::vector<std::size_t> open_;  ///< Path of the operators whose bodies are being played.
   Played played_;
-  std::vector<std::optional<std::size_t>> need_of_;  ///< The present need of each tensor.
-  std::vector<bool> is_moved_;                       ///< By copies.
-  std::vector<TensorId> reads_;
-  std::vector<std::vector<bool>> run_;
-  std::map<TensorId, TensorId> old_state_of_;
+  std::vector<PresentRows> present_;
+  std::size_t open_loops_ = 0;              ///< Of these, those that repeat their bodies.
+  std::vector<TensorId> reads_;             ///< In loops.
+  std::vector<std::vector<bool>> has_run_;  ///< Operators of each subgraph, completely.
+  std::map<std::size_t, Progress> progress_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> passed_;  ///< Rows that have arrived, and left.
+  std::int64_t budget_ = most_single_rows;
+  bool is_over_budget_ = false;
 };
 
 }  // namespace
 
-Played replay(const Graph& graph, const NetworkSteps& part, Faults& faults) {
-  return Replay(graph, part, faults).play();
+const RowLife* Played::last_of(TensorId t) const {
+  const auto last =
+      std::find_if(lives[t].begin(), lives[t].end(), [](const RowLife& it) { return it.is_last; });
+  return last != lives[t].end() ? &*last : nullptr;
 }
 
-// Meeting needs. One view must cover all of a need. If an operator may write over an input while reading it,
-// and the output's view has the same bytes, the input's bytes are needed only until then:
-//
-//   positions     0   1   2   3   4
-//   input         |-------|                read at 2 by Relu; elsewhere it would be needed at 2 as well
-//   output                |-----------|    same buffer, same offset
-//
-// The output's own need may end early in the same way, at a later position, so the last update is decided
-// first. All other readers of the input at that position, and tensors that repeat its bytes, still need them
-// there. A view may be in a buffer of a clock that forks the network's; then it lives as long as the fork.
-// Cost: n log n for tensors whose views are not live together.
-
-namespace {
-
-/// The live range of the need as another clock sees it; none if part of it is not visible from there.
-std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, const model::ClockTree& tree) {
-  auto life = tree.seen_from(clock, {need.clock, need.life});
-  for (const model::Stretch& stretch : need.beyond) {
-    const auto more = tree.seen_from(clock, stretch);
-    if (!life || !more) return std::nullopt;
-    life = {std::min(life->lower, more->lower), std::max(life->upper, more->upper)};
-  }
-  return life;
+std::span<const model::Stretch> Played::beyond_of(const KeptBytes& need) const {
+  const auto it = need.is_last ? beyond.find(need.tensor) : beyond.end();
+  return it != beyond.end() ? std::span(it->second) : std::span<const model::Stretch>();
 }
 
-/// Finds views of needs.
-class ViewFinder {
- public:
-  ViewFinder(const Plan& plan, const model::ClockTree& tree, const std::vector<Views>& views)
-      : plan_(plan), tree_(tree), views_(views) {}
+Played replay(const NetworkSteps& part, Faults& faults) { return Replay(part, faults).play(); }
 
-  /// The view that covers the need and satisfies the condition, usually the last view that begins early enough.
-  template <typename Condition>
-  [[nodiscard]] const View* during(const KeptBytes& need, const Condition& condition) const {
-    const Views& views = views_[need.tensor];
-    for (auto first = views.begin(); first != views.end();) {
-      const std::size_t clock = plan_.buffers[(*first)->buffer].clock;
-      const auto last = std::find_if(
-          first, views.end(), [&](const View* view) { return plan_.buffers[view->buffer].clock != clock; });
-      const auto begin = std::exchange(first, last);
-      const auto life = life_on(clock, need, tree_);
-      if (!life) continue;
-      auto view = std::upper_bound(begin, last, life->lower,
-                                   [](Position lower, const View* it) { return lower < it->life.lower; });
-      while (view != begin) {
-        --view;
-        if (life->upper <= (*view)->life.upper && condition(**view)) return *view;
-      }
-    }
-    return nullptr;
+std::optional<TensorId> written_over(const NetworkSteps& part, const Operator& op, std::size_t input) {
+  if (!op.inputs[input] || !updates_in_place(op, input)) return std::nullopt;
+  if (part.is_fed[*op.inputs[input]] || part.is_moved[*op.inputs[input]]) return std::nullopt;
+  for (const auto& output : op.outputs) {
+    const auto tie = output ? part.old_states.find(*output) : part.old_states.end();
+    if (tie == part.old_states.end() || tie->second != *op.inputs[input]) continue;
+    const bool are_alike = are_open_alike(part.graph->tensors[tie->second], part.graph->tensors[*output]);
+    return are_alike ? output : std::nullopt;
   }
-
-  [[nodiscard]] const View* during(const KeptBytes& need) const {
-    return during(need, [](const View&) { return true; });
-  }
-
-  /// The view of the input in the bytes that the output overwrites; null if there is none.
-  [[nodiscard]] const View* written_over(const KeptBytes& read, const KeptBytes& written) const {
-    const View* const output = during(written);
-    if (output == nullptr) return nullptr;
-    return during(read, [&](const View& view) {
-      return view.buffer == output->buffer && view.offset == output->offset;
-    });
-  }
-
- private:
-  const Plan& plan_;
-  const model::ClockTree& tree_;
-  const std::vector<Views>& views_;
-};
-
-}  // namespace
-
-Views views_in_time(const Plan& plan, const PlannedTensor& tensor) {
-  Views views;
-  views.reserve(tensor.views.size());
-  for (const View& view : tensor.views) views.push_back(&view);
-  std::stable_sort(views.begin(), views.end(), [&](const View* a, const View* b) {
-    return std::pair(plan.buffers[a->buffer].clock, a->life.lower) <
-           std::pair(plan.buffers[b->buffer].clock, b->life.lower);
-  });
-  return views;
-}
-
-void meet(const Plan& plan, const model::ClockTree& tree, Played& played, const std::vector<Views>& views) {
-  const ViewFinder finder(plan, tree, views);
-  for (auto update = played.updates.rbegin(); update != played.updates.rend(); ++update) {
-    KeptBytes& read = played.needs[update->read];
-    if (read.life.upper > update->at) continue;  // another reader needs it longer; else it is `at`
-    const View* const view = finder.written_over(read, played.needs[update->written]);
-    if (view != nullptr) read.view = view;
-    read.is_written_over = view != nullptr;
-    read.life.upper = view != nullptr ? update->at : update->at + 1;
-  }
-  for (KeptBytes& need : played.needs) {
-    if (need.view == nullptr && !need.is_followed) need.view = finder.during(need);
-  }
+  return in_place_output(*part.graph, op, input);
 }
 
 }  // namespace stowage::check

@@ -1,10 +1,9 @@
-// Every need with a view makes boxes: addresses by time, one for each fragment of the tensor's content.
-// Overlapping boxes of one clock must have the same content (LiveContent).
+// Every need with a place makes boxes: bytes of a buffer by time, one for each run of bytes, or for each fragment of
+// the tensor's content. Overlapping boxes of one clock must have the same content (LiveContent).
 //
-// Bytes of different buffers do not overlap, unless the buffers do (places.cc). So only boxes in one buffer
-// are compared. Those of the buffer's own clock are compared directly. Needs of a branch may be in a buffer
-// of a clock that forks it. They are compared on their own clock; then all of them together, for as long as
-// the fork takes, are compared with what its parent and the fork's other branches have in that buffer:
+// Boxes of one clock are compared by address. Needs of a branch may be in a buffer of a clock that forks it. They are
+// compared on their own clock; then all of them together, for as long as the fork takes, are compared with what its
+// parent and the fork's other branches have in that buffer:
 //
 //   clock 1, forked at 4       clock 0
 //   position  0   1   2        position   3   4   5
@@ -13,6 +12,10 @@
 //
 // A position has two halves. In the first, the caller and bodies hand over inputs; in the second, an operator
 // runs. So two inputs cannot be in one place even if the operator at their first position writes over both.
+//
+// Views of rows may be longer than what steps need. So in plans by rows the bytes that no piece of a buffer reserves
+// are boxes, too, of nobody's content (free_bytes.cc), and each buffer is a space of its own. Places of buffers do not
+// overlap (places.cc).
 
 #include "check/sharing.h"
 
@@ -22,17 +25,19 @@
 #include <deque>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <queue>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/overlap.h"
 #include "check/constants.h"
 #include "check/content.h"
+#include "check/free_bytes.h"
 #include "check/names.h"
 
 namespace stowage::check {
@@ -58,7 +63,10 @@ struct Content {
   auto operator<=>(const Content&) const = default;
 };
 
-/// A need, and its network.
+/// Of bytes that are not reserved.
+constexpr Content nobodys{std::numeric_limits<std::size_t>::max(), 0};
+
+/// A need, and its network; no need: bytes that are not reserved.
 struct Holder {
   std::size_t network = 0;
   const KeptBytes* need = nullptr;
@@ -79,7 +87,11 @@ struct Conflict {
   Position at = 0;
 };
 
-/// Live addresses, each with its content.
+[[nodiscard]] Position end_of(const Holder& holder) {
+  return holder.need != nullptr ? holder.need->life.upper : 0;
+}
+
+/// Live bytes of a buffer, each with its content.
 class LiveContent {
  public:
   /// The holder of other content in these bytes, if any; after a conflict, do not call this object again.
@@ -97,7 +109,7 @@ class LiveContent {
       }
       Segment& segment = next->second;
       if (segment.content != box.content) return segment.longest;
-      if (segment.longest.need->life.upper < box.holder.need->life.upper) segment.longest = box.holder;
+      if (end_of(segment.longest) < end_of(box.holder)) segment.longest = box.holder;
       ++segment.holders;
       done = segment.end;
       ++next;
@@ -137,8 +149,11 @@ using HeldBoxes = std::deque<HeldBox>;
 /// Sorts the boxes by the begin of their live ranges.
 std::optional<Conflict> find_conflict(HeldBoxes& boxes) {
   std::sort(boxes.begin(), boxes.end(), [](const HeldBox& a, const HeldBox& b) {
-    return std::tuple(a.life.lower, a.begin, a.holder.network, a.holder.need->tensor) <
-           std::tuple(b.life.lower, b.begin, b.holder.network, b.holder.need->tensor);
+    const auto tensor = [](const Holder& it) {
+      return it.need != nullptr ? it.need->tensor : std::numeric_limits<TensorId>::max();
+    };
+    return std::tuple(a.life.lower, a.begin, a.holder.network, tensor(a.holder)) <
+           std::tuple(b.life.lower, b.begin, b.holder.network, tensor(b.holder));
   });
   using Ending = std::pair<Position, std::size_t>;  // end of a live range, box
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
@@ -156,7 +171,7 @@ std::optional<Conflict> find_conflict(HeldBoxes& boxes) {
 
 /// What the boxes hold at any time, as boxes with that live range. Bytes whose content changes get a content
 /// of their own, numbered from `unique` on.
-HeldBoxes held_together(const HeldBoxes& boxes, const Lifetime& life, std::size_t& unique) {
+HeldBoxes held_together(std::span<const HeldBox> boxes, const Lifetime& life, std::size_t& unique) {
   using Event = std::tuple<Bytes, bool, std::size_t>;  // address, true if the box begins there, box
   std::vector<Event> events;
   for (std::size_t b = 0; b < boxes.size(); ++b) {
@@ -196,11 +211,27 @@ HeldBoxes held_together(const HeldBoxes& boxes, const Lifetime& life, std::size_
 
 // From needs to boxes
 
-/// Boxes of one clock, by memory.
-using BoxesByMemory = std::map<std::size_t, HeldBoxes>;
+constexpr std::int64_t most_boxes = std::int64_t{1} << 23;
+
+/// True for all rows of a whole view, whose bytes are consecutive.
+bool is_one_run(const NetworkSteps& part, const KeptBytes& need) {
+  return part.outer_of(need) == 1 || need.count() == part.rows_of(need.tensor).count;
+}
+
+/// Number of runs of consecutive bytes.
+std::int64_t runs_of(const NetworkSteps& part, const KeptBytes& need) {
+  return is_one_run(part, need) ? 1 : part.outer_of(need);
+}
+
+Bytes bytes_of_run(const NetworkSteps& part, const KeptBytes& need) {
+  return need.count() * need.step * (is_one_run(part, need) ? part.outer_of(need) : 1);
+}
+
+/// Boxes of one clock, by the memory, or in plans by rows the buffer, in which they have addresses.
+using BoxesBySpace = std::map<std::size_t, HeldBoxes>;
 
 /// Boxes by the rank of their clocks, forked clocks first.
-using BoxesByClock = std::map<std::size_t, BoxesByMemory, std::greater<>>;
+using BoxesByClock = std::map<std::size_t, BoxesBySpace, std::greater<>>;
 
 /// Makes the boxes of all needs.
 class BoxMaker {
@@ -211,15 +242,16 @@ class BoxMaker {
 
   BoxesByClock make() {
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      for (const KeptBytes& need : networks_[n].played.needs) {
-        if (need.view != nullptr) note_user(need.view->buffer, sources_.of_all({n, need.tensor}));
+      for (const KeptBytes& need : networks_[n].needs.all) {
+        note_user(need.buffer, source_of({n, &need}));
       }
     }
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      for (const KeptBytes& need : networks_[n].played.needs) {
-        if (need.view != nullptr) add_need({n, &need});
+      for (const KeptBytes& need : networks_[n].needs.all) {
+        add_need({n, &need});
       }
     }
+    if (networks_.size() == 1 && networks_[0].part.is_by_rows) add_free_boxes();
     return std::move(boxes_);
   }
 
@@ -235,30 +267,59 @@ class BoxMaker {
     users.first = source;
   }
 
+  /// Sums and rows that are stored row by row are contents of their own.
+  [[nodiscard]] std::size_t source_of(const Holder& holder) const {
+    const KeptBytes& need = *holder.need;
+    if (need.sums_of) return 2 * sources_.size() + *need.sums_of;
+    const std::size_t source = sources_.of_all({holder.network, need.tensor});
+    const bool is_row_major = need.is_in_whole_view || part_of(holder).rows_of(need.tensor).outer == 1;
+    return is_row_major ? source : sources_.size() + source;
+  }
+
+  [[nodiscard]] const NetworkSteps& part_of(const Holder& holder) const {
+    return networks_[holder.network].part;
+  }
+
   void add_need(const Holder& holder) {
     const KeptBytes& need = *holder.need;
-    add_boxes(holder, need.clock,
+    const bool is_weight = is_constant(networks_[holder.network].graph().tensors[need.tensor].kind);
+    add_boxes(holder, is_weight ? plan_.buffers[need.buffer].clock : part_of(holder).span.clock,
               {2 * need.life.lower + (need.is_given ? 0 : 1),
                2 * need.life.upper + (need.is_written_over ? 1 : 0)});
-    for (const model::Stretch& stretch : need.beyond)
+    for (const model::Stretch& stretch : networks_[holder.network].played.beyond_of(need))
       add_boxes(holder, stretch.clock, {2 * stretch.life.lower, 2 * stretch.life.upper});
   }
 
   void add_boxes(const Holder& holder, std::size_t clock, const Lifetime& halves) {
     const KeptBytes& need = *holder.need;
-    const Place& place = plan_.places[need.view->buffer];
-    const Bytes address = place.offset + need.view->offset;
-    const TensorRef tensor{holder.network, need.tensor};
-    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)][place.memory];
-    const auto add = [&](const Fragment& part) {
-      const Bytes begin = address + part.begin;
-      boxes.push_back({halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
-    };
-    const auto fragments = sources_.of(tensor);
-    if (fragments.empty() || !users_[need.view->buffer].are_several) {
-      add({0, networks_[holder.network].graph.tensors[need.tensor].bytes, sources_.of_all(tensor), 0});
-    } else {
-      std::for_each(fragments.begin(), fragments.end(), add);
+    const bool is_by_rows = part_of(holder).is_by_rows;
+    const Place& place = plan_.places[need.buffer];
+    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)][is_by_rows ? need.buffer : place.memory];
+    const Bytes first = need.first + (is_by_rows ? 0 : place.offset);
+    // Rows that are added up or computed again change bytes that copies of them repeat.
+    const auto fragments =
+        is_by_rows ? std::span<const Fragment>() : sources_.of({holder.network, need.tensor});
+    if (!fragments.empty() && users_[need.buffer].are_several) {
+      for (const Fragment& part : fragments) {
+        const Bytes begin = first + part.begin;
+        boxes.push_back({halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
+      }
+      return;
+    }
+    const Bytes shift = first - need.rows.first * need.step;
+    const Bytes size = bytes_of_run(part_of(holder), need);
+    for (std::int64_t i = 0; i < runs_of(part_of(holder), need); ++i) {
+      const Bytes begin = first + i * need.step * part_of(holder).rows_of(need.tensor).count;
+      boxes.push_back({halves, begin, begin + size, {source_of(holder), shift}, holder});
+    }
+  }
+
+  void add_free_boxes() {
+    for (auto& [b, boxes] : boxes_[tree_.rank_of(0)]) {
+      for (const base::Box& free : free_bytes(plan_.buffers[b])) {
+        const Lifetime halves{2 * free.life.lower, 2 * free.life.upper};
+        boxes.push_back({halves, free.begin, free.end, nobodys, {}});
+      }
     }
   }
 
@@ -271,154 +332,62 @@ class BoxMaker {
 };
 
 /// Passes what a branch has in buffers of clocks that fork it up to these clocks.
-void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const BoxesByMemory& boxes,
+void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const BoxesBySpace& boxes,
              std::size_t& unique, BoxesByClock& all) {
   const model::Moment& fork = *tree.fork_of(clock);
+  std::map<std::size_t, std::vector<HeldBox>> by_buffer;
   for (const auto& [memory, of_memory] : boxes) {
-    std::map<std::size_t, HeldBoxes> by_buffer;
     for (const HeldBox& box : of_memory) {
-      const std::size_t buffer = box.holder.need->view->buffer;
+      const std::size_t buffer = box.holder.need->buffer;
       if (plan.buffers[buffer].clock != clock) by_buffer[buffer].push_back(box);
     }
-    for (const auto& [buffer, of_buffer] : by_buffer) {
-      const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
-      HeldBoxes& parents = all[tree.rank_of(fork.clock)][memory];
-      parents.insert(parents.end(), together.begin(), together.end());
-    }
   }
+  for (const auto& [buffer, of_buffer] : by_buffer) {
+    const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
+    HeldBoxes& parents = all[tree.rank_of(fork.clock)][plan.places[buffer].memory];
+    parents.insert(parents.end(), together.begin(), together.end());
+  }
+}
+
+std::string name_of(const Network& network, const KeptBytes& need) {
+  if (need.sums_of) return "the sums of " + describe(network.graph(), 0, *need.sums_of);
+  const std::string name = describe(network.graph(), need.tensor);
+  if (!network.part.is_by_rows || is_constant(network.graph().tensors[need.tensor].kind)) return name;
+  const std::string since = need.is_given ? "given at the start" : fmt::format("of step {}", need.life.lower);
+  if (!network.part.rows_of(need.tensor).axis) return fmt::format("{}, {},", name, since);
+  return fmt::format("rows {} to {} of {}, {},", need.rows.first, need.rows.second, name, since);
 }
 
 void check_content(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults) {
-  const auto name = [&](const Holder& holder) {
-    return describe(networks[holder.network].graph, holder.need->tensor);
+  const auto name = [&](const Holder& holder) { return name_of(networks[holder.network], *holder.need); };
+  const auto in_buffer_of = [&](const Holder& a, const Holder& b) {
+    return a.need->buffer == b.need->buffer ? " in " + name_of_buffer(plan, a.need->buffer) : "";
   };
   const Sources sources(networks, joined);
-  std::size_t unique = sources.size();
+  std::size_t unique = 2 * sources.size();
   BoxesByClock all = BoxMaker(plan, tree, networks, sources).make();
   while (!all.empty()) {
     const std::size_t clock = tree.clock_of_rank(all.begin()->first);
-    BoxesByMemory boxes = std::move(all.begin()->second);
+    BoxesBySpace boxes = std::move(all.begin()->second);
     all.erase(all.begin());
-    for (auto& [memory, of_memory] : boxes) {
-      if (const auto conflict = find_conflict(of_memory)) {
+    for (auto& [space, of_space] : boxes) {
+      const auto conflict = find_conflict(of_space);
+      if (!conflict) continue;
+      const auto& [first, second, at] = *conflict;
+      if (first.need == nullptr || second.need == nullptr) {
+        const Holder& holder = first.need == nullptr ? second : first;
+        faults.push_back({FaultKind::accounting,
+                          fmt::format("not all of the bytes are reserved for {} in {} at position {}",
+                                      name(holder), name_of_buffer(plan, holder.need->buffer), at)});
+      } else {
         faults.push_back(
             {FaultKind::overlap,
-             fmt::format("{} and {} need the same bytes for different content at position {}{}",
-                         name(conflict->first), name(conflict->second), conflict->at, of_clock(clock))});
+             fmt::format("{} and {} need the same bytes for different content{} at position {}{}",
+                         name(first), name(second), in_buffer_of(first, second), at, of_clock(clock))});
       }
     }
     if (clock != 0) hand_up(plan, tree, clock, boxes, unique, all);
-  }
-}
-
-/// For each operator that runs and copies bytes, the copies that need no work in any run.
-using Removed = std::unordered_map<const Operator*, std::vector<bool>>;
-
-Removed removed_copies(const Graph& graph, const Played& played) {
-  Removed removed;
-  for (const PassedOn& passed : played.copies) {
-    const ByteCopy& copy = passed.op->copies[passed.copy];
-    const View* const read = passed.read ? played.needs[*passed.read].view : nullptr;
-    const View* const written = passed.written ? played.needs[*passed.written].view : nullptr;
-    const bool is_in_place = read != nullptr && written != nullptr && read->buffer == written->buffer &&
-                             read->offset + copy.from == written->offset + copy.to;
-    const auto found = removed.find(passed.op);
-    auto& of_operator = found != removed.end()
-                            ? found->second
-                            : removed.emplace(passed.op, fixed_copies(graph, *passed.op)).first->second;
-    of_operator[passed.copy] = of_operator[passed.copy] && is_in_place;
-  }
-  return removed;
-}
-
-void add_to(CopiesRemoved& sum, const Removed& removed) {
-  for (const auto& [op, is_removed] : removed) {
-    for (std::size_t c = 0; c < is_removed.size(); ++c) {
-      if (!is_removed[c]) continue;
-      ++sum.count;
-      sum.bytes += op->copies[c].size;
-    }
-  }
-}
-
-/// The operands that a kernel does not touch, because all of its work on them is removed copies.
-class Untouched {
- public:
-  Untouched(const Graph& graph, const Operator& op, const Removed& removed)
-      : inputs_(op.inputs.size(), false), outputs_(op.outputs.size(), false) {
-    const auto it = removed.find(&op);
-    if (it == removed.end()) return;
-    std::vector<bool> kept_inputs(op.inputs.size(), false);
-    std::vector<Bytes> removed_bytes(op.outputs.size(), 0);
-    std::vector<Bytes> copied_bytes(op.outputs.size(), 0);
-    for (std::size_t c = 0; c < op.copies.size(); ++c) {
-      const ByteCopy& copy = op.copies[c];
-      inputs_[copy.input] = true;
-      copied_bytes[copy.output] += copy.size;
-      if (it->second[c]) {
-        removed_bytes[copy.output] += copy.size;
-      } else {
-        kept_inputs[copy.input] = true;
-      }
-    }
-    bool computes = false;  // this may need any input
-    for (std::size_t j = 0; j < op.outputs.size(); ++j) {
-      if (!op.outputs[j]) continue;
-      const Bytes bytes = graph.tensors[*op.outputs[j]].bytes;
-      computes = computes || copied_bytes[j] < bytes;
-      outputs_[j] = removed_bytes[j] == bytes;
-    }
-    for (std::size_t i = 0; i < op.inputs.size(); ++i)
-      inputs_[i] = inputs_[i] && !kept_inputs[i] && !computes;
-  }
-
-  [[nodiscard]] bool has_input(std::size_t i) const { return inputs_[i]; }
-  [[nodiscard]] bool has_output(std::size_t j) const { return outputs_[j]; }
-
- private:
-  std::vector<bool> inputs_;
-  std::vector<bool> outputs_;
-};
-
-void mark_touched(const Graph& graph, const Operator& op, const Removed& removed,
-                  std::vector<bool>& touched) {
-  const Untouched untouched(graph, op, removed);
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    if (op.inputs[i] && !untouched.has_input(i)) touched[*op.inputs[i]] = true;
-  }
-  for (std::size_t j = 0; j < op.outputs.size(); ++j) {
-    if (op.outputs[j] && !untouched.has_output(j)) touched[*op.outputs[j]] = true;
-  }
-  for (const TensorId scratch : op.scratch) touched[scratch] = true;
-}
-
-/// Tensors that kernels, callers or the runtime's hand-overs read or write in place.
-std::vector<bool> touched_tensors(const Graph& graph, const Removed& removed) {
-  std::vector<bool> touched(graph.tensors.size(), false);
-  for (const Subgraph& subgraph : graph.subgraphs) {
-    for (const auto* tensors : {&subgraph.inputs, &subgraph.outputs}) {
-      for (const TensorId tensor : *tensors) touched[tensor] = true;
-    }
-    for (const Operator& op : subgraph.operators) {
-      if (!op.folded) mark_touched(graph, op, removed, touched);
-    }
-  }
-  return touched;
-}
-
-void check_alignment(const Plan& plan, const Network& network, const Removed& removed, Faults& faults) {
-  const auto touched = touched_tensors(network.graph, removed);
-  for (const KeptBytes& need : network.played.needs) {
-    if (need.view == nullptr || !touched[need.tensor] || network.graph.tensors[need.tensor].bytes == 0)
-      continue;
-    const Bytes address = plan.places[need.view->buffer].offset + need.view->offset;
-    const Bytes alignment = plan.buffers[need.view->buffer].alignment;
-    if (address % alignment != 0) {
-      faults.push_back({FaultKind::alignment,
-                        fmt::format("{} is at {}, which is not a multiple of its buffer's alignment {}",
-                                    describe(network.graph, need.tensor), address, alignment)});
-    }
   }
 }
 
@@ -426,19 +395,20 @@ void check_alignment(const Plan& plan, const Network& network, const Removed& re
 
 void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults) {
-  check_content(plan, tree, networks, joined, faults);
-  CopiesRemoved sum;
+  std::int64_t runs = 0;
   for (const Network& network : networks) {
-    const Removed removed = removed_copies(network.graph, network.played);
-    add_to(sum, removed);
-    check_alignment(plan, network, removed, faults);
+    if (!network.part.is_by_rows) continue;
+    for (const KeptBytes& need : network.needs.all)
+      runs = std::min(runs + runs_of(network.part, need), most_boxes + 1);
   }
-  if (sum != plan.copies_removed) {
+  if (runs > most_boxes) {
     faults.push_back(
-        {FaultKind::accounting,
-         fmt::format("the plan is said to remove {} copies of {} bytes but removes {} of {}",
-                     plan.copies_removed.count, plan.copies_removed.bytes, sum.count, sum.bytes)});
+        {FaultKind::format,
+         fmt::format("rows are scattered over more than {} runs of bytes; this version understands no more",
+                     most_boxes)});
+    return;
   }
+  check_content(plan, tree, networks, joined, faults);
 }
 
 }  // namespace stowage::check

@@ -12,11 +12,14 @@
 
 namespace stowage::check {
 
-/// A network, and the views that meet its needs.
+/// A network, and what its steps need where.
 struct Network {
-  const Graph& graph;
+  NetworkSteps part{};
   const Constants* constants = nullptr;  ///< Null: its weights are unknown.
   Played played{};
+  Needs needs{};
+
+  [[nodiscard]] const Graph& graph() const { return *part.graph; }
 };
 
 struct TensorRef {
@@ -30,8 +33,8 @@ struct Joined {
   TensorRef input{};
 };
 
-/// Tensors share bytes only if these are the same byte of the same source, the claims about removed copies
-/// are true, and every tensor that a kernel touches is aligned. Feeds are ordered from their sources.
+/// Tensors share bytes only if these are the same byte of the same source. In plans by rows, pieces of the buffers hold
+/// all bytes that are needed. Feeds are ordered from their sources.
 void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults);
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "check/against.h"
 #include "check/form.h"
 #include "check/matching.h"
-#include "check/stream.h"
 #include "run/parts.h"
 #include "stowage/run.h"
 
@@ -54,7 +54,7 @@ void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan) {
   }
   refuse_first(faults);
   if (is_streamed(plan)) {
-    for (const Graph* const graph : graphs) refuse_first(check::check_stream_form(plan, *graph));
+    for (const Graph* const graph : graphs) refuse_first(check::check_tasks(plan, *graph));
   }
 }
 

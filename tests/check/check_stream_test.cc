@@ -151,7 +151,7 @@ TEST(CheckStream, FindsStepsThatAreNotThoseOfTheNetwork) {
        {"its output is missing, too",
         [](Plan& plan) { steps(plan).resize(5); },
         order,
-        {"row 0 of tensor 'pool3'", "the caller"}},
+        {"tensor 'pool3'", "the caller"}},
        {"rows outside",
         [](Plan& plan) { rows_at_step(plan, 3).end = 5; },
         order,
@@ -573,6 +573,45 @@ TEST(CheckStream, FindsFalseNumbers) {
         },
         claim,
         {"'Relu-2'"}}});
+}
+
+TEST(CheckStream, LetsWholeOperatorsReplaceWhatIsGiven) {
+  // Relu runs as a whole, at the first step, over an input that the caller has put there.
+  Graph graph = passage();
+  Plan plan = empty_plan(graph);
+  stowage::Run whole = rows_of(0, 0, 3);
+  whole.rows.reset();
+  steps(plan) = {whole, Leave{1, RowRange{0, 0, 2}}, Leave{1, RowRange{0, 2, 3}}};
+  const std::size_t rows = add_buffer(plan, "rows", 6, {{0, 6, {0, 3}}});
+  plan.tensors[0].views = {{.buffer = rows, .life = {0, 1}}};
+  plan.tensors[1].views = {{.buffer = rows, .life = {0, 3}}};
+  correct_claims(plan);
+  EXPECT_EQ(text_of(check_plan(plan, {&graph, 1})), "");
+  graph.subgraphs[0].operators[0].type = "Sort";
+  EXPECT_TRUE(has(check_plan(plan, {&graph, 1}), overlap, {"'x'", "'relu1'", "'rows' at position 0"}))
+      << text_of(check_plan(plan, {&graph, 1}));
+}
+
+TEST(CheckStream, KnowsPiecesWithoutEnd) {
+  constexpr Position never = std::numeric_limits<Position>::max();
+  const Graph graph = line();
+  Plan plan = line_plan();
+  plan.buffers[0].pieces = {{0, 2, {0, 1}}, {2, 6, {0, never}}, {0, 2, {never - 1, never}}};
+  correct_claims(plan);
+  EXPECT_EQ(text_of(check_plan(plan, {&graph, 1})), "");
+  plan.buffers[0].pieces[1].life.lower = 1;
+  EXPECT_TRUE(has(check_plan(plan, {&graph, 1}), accounting, {"of tensor 'x'", "'x' at position 0"}))
+      << text_of(check_plan(plan, {&graph, 1}));
+}
+
+TEST(CheckStream, FindsWhatIsReleasedThoughItIsNoOutput) {
+  const Graph graph = line();
+  Plan plan = line_plan();
+  plan.released = {3};
+  EXPECT_EQ(text_of(check_plan(plan, {&graph, 1})), "");
+  plan.released = {1};
+  EXPECT_TRUE(has(check_plan(plan, {&graph, 1}), accounting, {"'conv1'", "no output"}))
+      << text_of(check_plan(plan, {&graph, 1}));
 }
 
 TEST(CheckStream, KnowsWhatIsElsewhere) {

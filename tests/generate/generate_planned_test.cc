@@ -28,7 +28,7 @@ Network chain_of_relus(const std::string& type = "Relu") {
 
 PlanOptions by_rows() {
   PlanOptions options;
-  options.solve.effort = 100;
+  options.solve.effort = 1000;
   options.stream.emplace();
   options.io = Io::rows;
   return options;

@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "block_plans.h"
-#include "check/stream.h"
+#include "check/against.h"
 #include "long_tests.h"
 #include "model/blocks.h"
 #include "model/plan_blocks.h"
@@ -79,7 +79,8 @@ TEST(RunBlocks, AreCheckedAndRunAtRandom) {
     const auto network_of_blocks = try_split(network.graph(), random_splits(network.graph(), random));
     if (!network_of_blocks) continue;
     const Plan plan = testing::plan_of_blocks(*network_of_blocks, random_options(random));
-    ASSERT_EQ(text_of(check::check_stream(plan, {&network.graph(), nullptr})), "") << i;
+    const check::Given given{&network.graph(), nullptr};
+    ASSERT_EQ(text_of(check::check_against(plan, {&given, 1})), "") << i;
     ASSERT_EQ(oracle::difference_by_elements(network.graph(), plan).value_or(""), "") << i;
     const Runner runner(network, plain);
     const RunResult result = runner.run(plan, checked);
@@ -185,7 +186,8 @@ TEST(RunBlocks, OfEveryTypeThatSplits) {
           try_split(graph, {{0, {.axis = along.axis, .bounds = {0, middle, call.output[along.axis]}}}});
       if (!network_of_blocks) continue;
       const Plan plan = testing::plan_of_blocks(*network_of_blocks, random_options(random));
-      ASSERT_EQ(text_of(check::check_stream(plan, {&graph, nullptr})), "") << call.type;
+      const check::Given given{&graph, nullptr};
+      ASSERT_EQ(text_of(check::check_against(plan, {&given, 1})), "") << call.type;
       const Runner runner(network, {.kernels = KernelSet::plain});
       const RunResult result = runner.run(plan, {.check = RunCheck::tensors});
       ASSERT_EQ(fault_of(result), "") << call.type << " along " << along.axis;

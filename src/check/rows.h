@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "stowage/graph.h"
@@ -13,15 +14,12 @@
 
 namespace stowage::check {
 
-/// A streamed plan and its network.
-struct Streamed {
-  const Plan& plan;
-  const Graph& graph;
-  std::vector<const PlannedTensor*> matched;  ///< For each tensor of the graph.
-  std::vector<std::optional<TensorId>> ids;   ///< For each tensor of the plan.
-};
+struct NetworkSteps;
 
-/// The rows of a tensor in a streamed plan.
+/// Rows [begin, end) of a tensor.
+using Rows = std::pair<std::int64_t, std::int64_t>;
+
+/// The rows of a tensor in a plan.
 struct TensorRows {
   std::optional<std::size_t> axis{};  ///< Their axis; none: the whole tensor is one row.
   std::int64_t count = 1;
@@ -29,10 +27,10 @@ struct TensorRows {
   std::int64_t outer = 1;  ///< Number of runs of bytes of a row if the tensor is stored in row-major order.
 };
 
-/// The rows of every tensor. They run along the axis along which its writer runs, its rows arrive or leave,
+/// The rows of every tensor; empty if the plan has none. They run along the axis along which its writer runs, its rows arrive or leave,
 /// or its views have rows, which must agree; otherwise along the axis of the last reader of rows. Readers of
 /// rows along another axis count as readers of the whole tensor.
-[[nodiscard]] std::vector<TensorRows> rows_of_tensors(const Streamed& it, Faults& faults);
+[[nodiscard]] std::vector<TensorRows> rows_of_tensors(const NetworkSteps& part, Faults& faults);
 
 /// True for tensors that steps write and read: not constants, state or tensors without bytes.
 [[nodiscard]] bool is_variable(const Tensor& tensor);
@@ -42,7 +40,7 @@ struct TensorRows {
 
 /// The fault in a step by itself, whatever runs before: the network lacks the operator, input, output or
 /// rows. None if it is correct.
-[[nodiscard]] std::optional<Fault> fault_in_step(const Streamed& it, Position at);
+[[nodiscard]] std::optional<Fault> fault_in_step(const NetworkSteps& part, Position at);
 
 /// The number of rows of the operator in a step: rows of its outputs or, with sums, of its first input. None
 /// if it cannot run such rows.
@@ -51,19 +49,23 @@ struct TensorRows {
 /// True if the step computes rows with a buffer that the operator carries from row to row.
 [[nodiscard]] bool is_carried_step(const Operator& op, const Run& run);
 
-/// Rows [begin, end) of a tensor.
-using Rows = std::pair<std::int64_t, std::int64_t>;
-
 /// The rows, of `count`, from which rows [begin, end) are computed, in ascending order. Subtracts single rows
 /// and taps from `budget`; none if it is exceeded.
 [[nodiscard]] std::optional<std::vector<Rows>> rows_read(const RowMap& map, std::int64_t count,
                                                          const Rows& rows, std::int64_t& budget);
 
-/// Rows of a tensor that are written, and read for the last time, in the same steps. Rows that the caller
-/// gives before the first step live from -1.
+/// Rows of a tensor that are written, and read for the last time, in the same steps.
 struct RowLife {
   Rows rows{};
   Lifetime life{};
+  bool is_given = false;  ///< By the caller, before the step at `life.lower`.
+  bool is_read = false;
+  bool is_last = false;  ///< Present when the steps end.
+  /// The last step that reads them, if it may write over them; before `take`, the last that may, even if others
+  /// read them later.
+  std::optional<Position> written_over{};
+
+  bool operator==(const RowLife&) const = default;
 };
 
 /// The present rows of a tensor, with their live ranges.
@@ -73,23 +75,27 @@ class PresentRows {
   void end(const Rows& rows);
 
   /// Begins a live range of these rows; rows already present are ended first.
-  void write(const Rows& rows, const Lifetime& life);
+  void write(const Rows& rows, const Lifetime& life, bool is_given = false);
 
-  /// Extends their live ranges to `until`. Returns the first row that is not present, if any.
-  std::optional<std::int64_t> read(const Rows& rows, Position until);
+  /// A read by an operator that may write over the rows while it reads them.
+  struct MayWriteOver {
+    Position at = 0;
+  };
+  using Until = std::variant<Position, MayWriteOver>;
 
-  /// All live ranges, in time order, merged as far as possible.
+  /// Extends their live ranges. Returns the first row that is not present, if any.
+  std::optional<std::int64_t> read(const Rows& rows, Until until);
+
+  /// Extends live ranges of those that are present and were written up to that position.
+  void keep(Position until, Position written_until);
+
+  /// Removes and returns all live ranges, in time order, merged as far as possible.
   [[nodiscard]] std::vector<RowLife> take();
 
  private:
-  struct Entry {
-    std::int64_t end = 0;
-    Lifetime life{};
-  };
-
   void cut(std::int64_t row);
 
-  std::map<std::int64_t, Entry> entries_;  ///< By their first row.
+  std::map<std::int64_t, RowLife> entries_;  ///< By their first row.
   std::vector<RowLife> past_;
 };
 

@@ -1,7 +1,7 @@
-// Rows in a streamed plan and its network: the axis of each tensor's rows, the rows that a step runs and
-// reads, and the rows present at a time.
+// Rows in a plan and its network: the axis of each tensor's rows, the rows that a step runs and reads, and the rows
+// present at a time.
 
-#include "check/stream_rows.h"
+#include "check/rows.h"
 
 #include <fmt/format.h>
 
@@ -13,20 +13,22 @@
 #include <variant>
 
 #include "base/checked.h"
+#include "check/replay.h"
 
 namespace stowage::check {
 namespace {
 
 class RowAxes {
  public:
-  RowAxes(const Streamed& it, Faults& faults) : it_(it), faults_(faults), axes_(it.graph.tensors.size()) {}
+  RowAxes(const NetworkSteps& part, Faults& faults)
+      : part_(part), graph_(*part.graph), faults_(faults), axes_(graph_.tensors.size()) {}
 
   std::vector<TensorRows> run() {
-    for (const Step& step : it_.plan.clocks[0].steps) note(step);
+    for (const Step& step : part_.steps()) note(step);
     for (TensorId t = 0; t < axes_.size(); ++t) {
-      if (it_.matched[t] != nullptr) note_views(t, *it_.matched[t]);
+      if (part_.matched[t] != nullptr) note_views(t, *part_.matched[t]);
     }
-    const auto& steps = it_.plan.clocks[0].steps;
+    const auto steps = part_.steps();
     // Rows run along the axis of the last readers; a reader along another axis reads the whole tensor.
     std::for_each(steps.rbegin(), steps.rend(), [&](const Step& step) { note_reads(step); });
     std::vector<TensorRows> rows;
@@ -41,21 +43,21 @@ class RowAxes {
     faults_.push_back(
         {FaultKind::format,
          fmt::format("{} has rows along axis {} and along axis {}; this version understands one",
-                     describe(it_.graph, t), *axes_[t], axis)});
+                     describe(graph_, t), *axes_[t], axis)});
   }
 
   void note(const Step& step) {
     if (const auto* const run = std::get_if<Run>(&step)) {
-      const Operator* const op = operator_of(it_.graph, *run);
+      const Operator* const op = operator_of(graph_, *run);
       if (op == nullptr || !run->rows || run->sums) return;
       const bool is_carried = is_carried_step(*op, *run);
       for (const auto& output : op->outputs) {
         if (output && (!is_carried || output == op->outputs[0])) must_be(*output, run->rows->axis);
       }
     } else if (const auto* const arrive = std::get_if<Arrive>(&step)) {
-      note_passage(it_.ids[arrive->tensor], arrive->rows);
+      note_passage(part_.id_of(arrive->tensor), arrive->rows);
     } else if (const auto* const leave = std::get_if<Leave>(&step)) {
-      note_passage(it_.ids[leave->tensor], leave->rows);
+      note_passage(part_.id_of(leave->tensor), leave->rows);
     }
   }
 
@@ -72,7 +74,7 @@ class RowAxes {
 
   void note_reads(const Step& step) {
     const auto* const run = std::get_if<Run>(&step);
-    const Operator* const op = run != nullptr ? operator_of(it_.graph, *run) : nullptr;
+    const Operator* const op = run != nullptr ? operator_of(graph_, *run) : nullptr;
     if (op == nullptr || !run->rows) return;
     const auto may_be = [&](const std::optional<TensorId>& t, std::size_t axis) {
       if (t && !axes_[*t]) axes_[*t] = axis;
@@ -87,7 +89,7 @@ class RowAxes {
   }
 
   TensorRows rows_of(TensorId t) {
-    const Tensor& tensor = it_.graph.tensors[t];
+    const Tensor& tensor = graph_.tensors[t];
     const TensorRows whole{.bytes = tensor.bytes};
     if (!axes_[t] || tensor.bytes == 0) return whole;
     if (!tensor.shape || *axes_[t] >= tensor.shape->size()) {
@@ -106,11 +108,12 @@ class RowAxes {
   }
 
   void fault(TensorId t, const std::string& what) {
-    faults_.push_back({FaultKind::format, fmt::format("{} has rows along axis {}, {}", describe(it_.graph, t),
-                                                      *axes_[t], what)});
+    faults_.push_back({FaultKind::format,
+                       fmt::format("{} has rows along axis {}, {}", describe(graph_, t), *axes_[t], what)});
   }
 
-  const Streamed& it_;
+  const NetworkSteps& part_;
+  const Graph& graph_;
   Faults& faults_;
   std::vector<std::optional<std::size_t>> axes_;
 };
@@ -164,21 +167,21 @@ std::optional<Fault> fault_in_run(const Graph& graph, const Run& run, Position a
 }
 
 /// The fault in rows that arrive or leave.
-std::optional<Fault> fault_in_passage(const Streamed& it, std::size_t tensor,
+std::optional<Fault> fault_in_passage(const NetworkSteps& part, std::size_t tensor,
                                       const std::vector<TensorId>& those, Position at,
                                       std::string_view what) {
-  const auto& t = it.ids[tensor];
+  const auto t = part.id_of(tensor);
   if (!t) return std::nullopt;  // outside of the network, which is a fault of its own
-  if (std::find(those.begin(), those.end(), *t) != those.end() && is_variable(it.graph.tensors[*t]))
+  if (std::find(those.begin(), those.end(), *t) != those.end() && is_variable(part.graph->tensors[*t]))
     return std::nullopt;
   return Fault{FaultKind::order,
-               fmt::format("step {}: rows of {} {} with bytes", at, describe(it.graph, *t), what)};
+               fmt::format("step {}: rows of {} {} with bytes", at, describe(*part.graph, *t), what)};
 }
 
 }  // namespace
 
-std::vector<TensorRows> rows_of_tensors(const Streamed& it, Faults& faults) {
-  return RowAxes(it, faults).run();
+std::vector<TensorRows> rows_of_tensors(const NetworkSteps& part, Faults& faults) {
+  return part.is_by_rows ? RowAxes(part, faults).run() : std::vector<TensorRows>();
 }
 
 bool is_variable(const Tensor& tensor) {
@@ -214,14 +217,14 @@ const Operator* operator_of(const Graph& graph, const Run& run) {
   return &operators[run.path[1]];
 }
 
-std::optional<Fault> fault_in_step(const Streamed& it, Position at) {
-  const Step& step = it.plan.clocks[0].steps[static_cast<std::size_t>(at)];
-  if (const auto* const run = std::get_if<Run>(&step)) return fault_in_run(it.graph, *run, at);
-  const Subgraph& main = it.graph.subgraphs[0];
+std::optional<Fault> fault_in_step(const NetworkSteps& part, Position at) {
+  const Step& step = part.step(at);
+  if (const auto* const run = std::get_if<Run>(&step)) return fault_in_run(*part.graph, *run, at);
+  const Subgraph& main = part.graph->subgraphs[0];
   if (const auto* const arrive = std::get_if<Arrive>(&step))
-    return fault_in_passage(it, arrive->tensor, main.inputs, at, "arrive, which is not an input");
+    return fault_in_passage(part, arrive->tensor, main.inputs, at, "arrive, which is not an input");
   if (const auto* const leave = std::get_if<Leave>(&step))
-    return fault_in_passage(it, leave->tensor, main.outputs, at, "leave, which is not an output");
+    return fault_in_passage(part, leave->tensor, main.outputs, at, "leave, which is not an output");
   return std::nullopt;
 }
 
@@ -269,43 +272,63 @@ void PresentRows::end(const Rows& rows) {
   cut(rows.second);
   const auto begin = entries_.lower_bound(rows.first);
   const auto end = entries_.lower_bound(rows.second);
-  for (auto it = begin; it != end; ++it) past_.push_back({{it->first, it->second.end}, it->second.life});
+  for (auto it = begin; it != end; ++it) past_.push_back(it->second);
   entries_.erase(begin, end);
 }
 
-void PresentRows::write(const Rows& rows, const Lifetime& life) {
+void PresentRows::write(const Rows& rows, const Lifetime& life, bool is_given) {
   end(rows);
-  entries_.emplace(rows.first, Entry{rows.second, life});
+  entries_.emplace(rows.first, RowLife{.rows = rows, .life = life, .is_given = is_given});
 }
 
-std::optional<std::int64_t> PresentRows::read(const Rows& rows, Position until) {
+std::optional<std::int64_t> PresentRows::read(const Rows& rows, Until until) {
   cut(rows.first);
   cut(rows.second);
   std::int64_t there = rows.first;
   std::optional<std::int64_t> missing;
   for (auto it = entries_.lower_bound(rows.first); it != entries_.end() && it->first < rows.second; ++it) {
+    RowLife& entry = it->second;
     if (it->first > there && !missing) missing = there;
-    there = it->second.end;
-    it->second.life.upper = std::max(it->second.life.upper, until);
+    there = entry.rows.second;
+    entry.is_read = true;
+    if (const auto* const over = std::get_if<MayWriteOver>(&until)) {
+      entry.written_over = over->at;
+    } else {
+      entry.life.upper = std::max(entry.life.upper, std::get<Position>(until));
+    }
   }
   if (!missing && there < rows.second) missing = there;
   return missing;
 }
 
+void PresentRows::keep(Position until, Position written_until) {
+  for (auto& [row, entry] : entries_) {
+    if (entry.life.lower <= written_until) entry.life.upper = std::max(entry.life.upper, until);
+  }
+}
+
 std::vector<RowLife> PresentRows::take() {
-  for (const auto& [begin, entry] : entries_) past_.push_back({{begin, entry.end}, entry.life});
+  for (auto& [begin, entry] : entries_) {
+    entry.is_last = true;
+    past_.push_back(entry);
+  }
+  entries_.clear();
   std::sort(past_.begin(), past_.end(), [](const RowLife& a, const RowLife& b) {
     return std::tie(a.life.lower, a.life.upper, a.rows) < std::tie(b.life.lower, b.life.upper, b.rows);
   });
-  std::vector<RowLife> lives;
+  std::size_t count = 0;
   for (const RowLife& it : past_) {
-    if (!lives.empty() && lives.back().life == it.life && lives.back().rows.second == it.rows.first) {
-      lives.back().rows.second = it.rows.second;
+    RowLife* const last = count > 0 ? &past_[count - 1] : nullptr;
+    RowLife alike = last != nullptr ? *last : it;
+    alike.rows = it.rows;
+    if (last != nullptr && last->rows.second == it.rows.first && alike == it) {
+      last->rows.second = it.rows.second;
     } else {
-      lives.push_back(it);
+      past_[count++] = it;
     }
   }
-  return lives;
+  past_.resize(count);
+  return std::move(past_);
 }
 
 /// No entry contains rows on both sides of this row's start.
@@ -313,9 +336,11 @@ void PresentRows::cut(std::int64_t row) {
   auto it = entries_.lower_bound(row);
   if (it == entries_.begin()) return;
   --it;
-  if (it->second.end <= row) return;
-  entries_.emplace(row, it->second);
-  it->second.end = row;
+  if (it->second.rows.second <= row) return;
+  RowLife upper = it->second;
+  upper.rows.first = row;
+  it->second.rows.second = row;
+  entries_.emplace(row, upper);
 }
 
 bool AddedRows::is_next(const Rows& part) const {
