@@ -408,6 +408,8 @@ struct Plan {
 
 /// Whether a plan runs operators row by row, or keeps tensors in rings or rows.
 [[nodiscard]] bool is_streamed(const Plan& plan);
+/// The same for one of its models, an index in Plan::models.
+[[nodiscard]] bool is_streamed(const Plan& plan, std::size_t model);
 
 /// What the plan leaves out of that kind; null if it leaves nothing out.
 [[nodiscard]] const LeftOut* left_out(const Plan& plan, Wish wish);

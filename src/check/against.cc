@@ -194,6 +194,11 @@ void keep_for_later(const Plan& plan, const model::ClockTree& tree, Network& net
   for (const StateTie& tie : graph.ties) is_taken[tie.output] = is_taken[tie.input] = true;
   Keeper keeper(tree, network);
   keeper.keep_state();
+  for (const Step& step : network.part.steps()) {
+    const auto* const leave = std::get_if<Leave>(&step);
+    const auto t = leave != nullptr ? network.part.id_of(leave->tensor) : std::nullopt;
+    if (t) is_taken[*t] = true;
+  }
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     const bool is_state = graph.tensors[t].kind == TensorKind::state;
     if (is_output[t] && !is_taken[t] && !is_state) keeper.keep_output(t, faults);
@@ -316,7 +321,6 @@ Faults check_blocks(const Plan& plan, const Graph& graph, const Check& check) {
 /// The networks of a plan, with their steps.
 std::vector<Network> networks_of(const Plan& plan, model::ClockTree& tree, std::span<const Given> given,
                                  Ids& ids, Faults& faults) {
-  const bool is_by_rows = is_streamed(plan);
   std::vector<Network> networks;
   for (std::size_t m = 0; m < given.size(); ++m) {
     const Graph& graph = *given[m].graph;
@@ -325,7 +329,7 @@ std::vector<Network> networks_of(const Plan& plan, model::ClockTree& tree, std::
     part.plan = &plan;
     part.graph = &graph;
     part.model = m;
-    part.is_by_rows = is_by_rows;
+    part.is_by_rows = is_streamed(plan, m);
     part.matched = match_tensors(plan, graph, m, faults);
     note_ids(plan, part.matched, ids);
   }
@@ -379,19 +383,24 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   return faults;
 }
 
-Faults check_tasks(const Plan& plan, const Graph& graph) {
+Faults check_tasks(const Plan& plan, std::span<const Graph* const> graphs) {
   if (model::has_blocks(plan)) {
-    return check_blocks(plan, graph,
-                        [](const Plan& of_blocks, const Graph& of) { return check_tasks(of_blocks, of); });
+    return check_blocks(plan, *graphs[0], [](const Plan& of_blocks, const Graph& graph) {
+      const Graph* const blocks = &graph;
+      return check_tasks(of_blocks, {&blocks, 1});
+    });
   }
   Faults faults;
   model::ClockTree tree(plan.clocks);
   Ids ids(plan.tensors.size());
-  const Given given{&graph, nullptr};
-  const std::vector<Network> networks = networks_of(plan, tree, {&given, 1}, ids, faults);
-  const NetworkSteps& part = networks[0].part;
-  for (Position at = part.span.life.lower; at < part.steps_end && faults.empty(); ++at) {
-    if (const auto fault = fault_in_step(part, at)) faults.push_back(*fault);
+  std::vector<Given> given;
+  for (const Graph* const graph : graphs) given.push_back({graph, nullptr});
+  for (const Network& network : networks_of(plan, tree, given, ids, faults)) {
+    const NetworkSteps& part = network.part;
+    if (!part.is_by_rows) continue;
+    for (Position at = part.span.life.lower; at < part.steps_end && faults.empty(); ++at) {
+      if (const auto fault = fault_in_step(part, at)) faults.push_back(*fault);
+    }
   }
   return faults;
 }

@@ -20,6 +20,6 @@ struct Given {
 
 /// Checks what the steps of a plan by rows say of themselves: its tensors, their rows, and that each step by itself can
 /// run. Requires a correct form.
-[[nodiscard]] Faults check_tasks(const Plan& plan, const Graph& graph);
+[[nodiscard]] Faults check_tasks(const Plan& plan, std::span<const Graph* const> graphs);
 
 }  // namespace stowage::check

@@ -215,8 +215,13 @@ class StepForms {
   StepForms(const Plan& plan, Faults& faults) : plan_(plan), faults_(faults) {}
 
   void check() {
-    const auto& steps = plan_.clocks[0].steps;
-    for (at_ = 0; at_ < steps.size(); ++at_) std::visit([&](const auto& step) { check(step); }, steps[at_]);
+    for (const Clock& clock : plan_.clocks) {
+      at_ = 0;
+      for (const Step& step : clock.steps) {
+        std::visit([&](const auto& it) { check(it); }, step);
+        ++at_;
+      }
+    }
   }
 
  private:
@@ -225,6 +230,8 @@ class StepForms {
   }
 
   void check(const Run& run) {
+    if (run.block && plan_.models.size() > 1)
+      fault("runs a block; this version understands blocks only in plans of one model");
     if (run.rows && (run.rows->begin < 0 || run.rows->begin >= run.rows->end))
       fault(fmt::format("runs {}", text_of(*run.rows)));
     if (run.block && (run.sums || run.carry || run.part || run.block->begin < 0 ||
@@ -252,7 +259,7 @@ class StepForms {
   }
 
   void check(const Copy&) { fault("is a copy; this version understands streamed plans only without"); }
-  void check(const Fork&) { fault("is a fork; this version understands streamed plans of one clock"); }
+  void check(const Fork&) {}
   void check(const Arrive& arrive) { check_passage(arrive.tensor, arrive.rows, "has {} arrive"); }
   void check(const Leave& leave) { check_passage(leave.tensor, leave.rows, "has {} leave"); }
 
@@ -270,19 +277,10 @@ class StepForms {
   std::size_t at_ = 0;
 };
 
-void expect_one(const char* what, std::size_t count, Faults& faults) {
-  if (count == 1) return;
-  faults.push_back(
-      {FaultKind::format,
-       fmt::format("the plan is streamed and has {} {}; this version understands one", count, what)});
-}
-
-/// The tensors, buffers and ranges of row steps exist. A streamed plan has one model on one clock and no
-/// copies. Requires a correct form otherwise.
+/// The tensors, buffers and ranges of row steps exist. A streamed plan has no copies. Requires a correct form
+/// otherwise.
 void check_streamed_form(const Plan& plan, Faults& faults) {
   if (!is_streamed(plan)) return;
-  expect_one("models", plan.models.size(), faults);
-  expect_one("clocks", plan.clocks.size(), faults);
   StepForms(plan, faults).check();
 }
 

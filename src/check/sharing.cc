@@ -227,7 +227,7 @@ Bytes bytes_of_run(const NetworkSteps& part, const KeptBytes& need) {
   return need.count() * need.step * (is_one_run(part, need) ? part.outer_of(need) : 1);
 }
 
-/// Boxes of one clock, by the memory, or in plans by rows the buffer, in which they have addresses.
+/// Boxes of one clock, by the memory, or in plans with rows the buffer, in which they have addresses.
 using BoxesBySpace = std::map<std::size_t, HeldBoxes>;
 
 /// Boxes by the rank of their clocks, forked clocks first.
@@ -237,8 +237,19 @@ using BoxesByClock = std::map<std::size_t, BoxesBySpace, std::greater<>>;
 class BoxMaker {
  public:
   BoxMaker(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
-           const Sources& sources)
-      : plan_(plan), tree_(tree), networks_(networks), sources_(sources), users_(plan.buffers.size()) {}
+           const Sources& sources, bool has_rows)
+      : plan_(plan),
+        tree_(tree),
+        networks_(networks),
+        sources_(sources),
+        has_rows_(has_rows),
+        users_(plan.buffers.size()) {
+    std::size_t sums = 2 * sources.size();
+    for (const Network& network : networks) {
+      first_sums_.push_back(sums);
+      sums += network.graph().subgraphs[0].operators.size();
+    }
+  }
 
   BoxesByClock make() {
     for (std::size_t n = 0; n < networks_.size(); ++n) {
@@ -251,7 +262,7 @@ class BoxMaker {
         add_need({n, &need});
       }
     }
-    if (networks_.size() == 1 && networks_[0].part.is_by_rows) add_free_boxes();
+    if (has_rows_) add_free_boxes();
     return std::move(boxes_);
   }
 
@@ -270,7 +281,7 @@ class BoxMaker {
   /// Sums and rows that are stored row by row are contents of their own.
   [[nodiscard]] std::size_t source_of(const Holder& holder) const {
     const KeptBytes& need = *holder.need;
-    if (need.sums_of) return 2 * sources_.size() + *need.sums_of;
+    if (need.sums_of) return first_sums_[holder.network] + *need.sums_of;
     const std::size_t source = sources_.of_all({holder.network, need.tensor});
     const bool is_row_major = need.is_in_whole_view || part_of(holder).rows_of(need.tensor).outer == 1;
     return is_row_major ? source : sources_.size() + source;
@@ -294,8 +305,8 @@ class BoxMaker {
     const KeptBytes& need = *holder.need;
     const bool is_by_rows = part_of(holder).is_by_rows;
     const Place& place = plan_.places[need.buffer];
-    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)][is_by_rows ? need.buffer : place.memory];
-    const Bytes first = need.first + (is_by_rows ? 0 : place.offset);
+    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)][has_rows_ ? need.buffer : place.memory];
+    const Bytes first = need.first + (has_rows_ ? 0 : place.offset);
     // Rows that are added up or computed again change bytes that copies of them repeat.
     const auto fragments =
         is_by_rows ? std::span<const Fragment>() : sources_.of({holder.network, need.tensor});
@@ -315,7 +326,8 @@ class BoxMaker {
   }
 
   void add_free_boxes() {
-    for (auto& [b, boxes] : boxes_[tree_.rank_of(0)]) {
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      HeldBoxes& boxes = boxes_[tree_.rank_of(plan_.buffers[b].clock)][b];
       for (const base::Box& free : free_bytes(plan_.buffers[b])) {
         const Lifetime halves{2 * free.life.lower, 2 * free.life.upper};
         boxes.push_back({halves, free.begin, free.end, nobodys, {}});
@@ -327,24 +339,27 @@ class BoxMaker {
   const model::ClockTree& tree_;
   std::span<const Network> networks_;
   const Sources& sources_;
+  bool has_rows_;                        ///< Boxes are by buffer, and free bytes are boxes, too.
+  std::vector<std::size_t> first_sums_;  ///< Of each network: the content of its first sums.
   BoxesByClock boxes_;
   std::vector<Users> users_;  ///< Of each buffer.
 };
 
 /// Passes what a branch has in buffers of clocks that fork it up to these clocks.
 void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const BoxesBySpace& boxes,
-             std::size_t& unique, BoxesByClock& all) {
+             bool has_rows, std::size_t& unique, BoxesByClock& all) {
   const model::Moment& fork = *tree.fork_of(clock);
   std::map<std::size_t, std::vector<HeldBox>> by_buffer;
   for (const auto& [memory, of_memory] : boxes) {
     for (const HeldBox& box : of_memory) {
+      if (box.holder.need == nullptr) continue;  // free bytes
       const std::size_t buffer = box.holder.need->buffer;
       if (plan.buffers[buffer].clock != clock) by_buffer[buffer].push_back(box);
     }
   }
   for (const auto& [buffer, of_buffer] : by_buffer) {
     const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
-    HeldBoxes& parents = all[tree.rank_of(fork.clock)][plan.places[buffer].memory];
+    HeldBoxes& parents = all[tree.rank_of(fork.clock)][has_rows ? buffer : plan.places[buffer].memory];
     parents.insert(parents.end(), together.begin(), together.end());
   }
 }
@@ -365,8 +380,11 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
     return a.need->buffer == b.need->buffer ? " in " + name_of_buffer(plan, a.need->buffer) : "";
   };
   const Sources sources(networks, joined);
+  const bool has_rows =
+      std::ranges::any_of(networks, [](const Network& network) { return network.part.is_by_rows; });
   std::size_t unique = 2 * sources.size();
-  BoxesByClock all = BoxMaker(plan, tree, networks, sources).make();
+  for (const Network& network : networks) unique += network.graph().subgraphs[0].operators.size();
+  BoxesByClock all = BoxMaker(plan, tree, networks, sources, has_rows).make();
   while (!all.empty()) {
     const std::size_t clock = tree.clock_of_rank(all.begin()->first);
     BoxesBySpace boxes = std::move(all.begin()->second);
@@ -387,7 +405,7 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
                          name(first), name(second), in_buffer_of(first, second), at, of_clock(clock))});
       }
     }
-    if (clock != 0) hand_up(plan, tree, clock, boxes, unique, all);
+    if (clock != 0) hand_up(plan, tree, clock, boxes, has_rows, unique, all);
   }
 }
 

@@ -42,16 +42,37 @@ bool is_of_rows(const Step& step) {
 
 bool is_of_rows(const View& view) { return view.ring || view.rows || view.block; }
 
+/// Whether a step of rows or a tensor in rows is one of those that are asked for.
+template <typename IsItsModel>
+bool is_streamed_where(const Plan& plan, const IsItsModel& is_its_model) {
+  const auto is_its_tensor = [&](std::size_t t) {
+    return t < plan.tensors.size() && is_its_model(plan.tensors[t].model);
+  };
+  const auto is_its_step = [&](const Step& step) {
+    if (const auto* const run = std::get_if<Run>(&step)) return is_its_model(run->model);
+    if (const auto* const arrive = std::get_if<Arrive>(&step)) return is_its_tensor(arrive->tensor);
+    const auto* const leave = std::get_if<Leave>(&step);
+    return leave != nullptr && is_its_tensor(leave->tensor);
+  };
+  const auto has_rows = [&](const Clock& clock) {
+    return std::ranges::any_of(clock.steps,
+                               [&](const Step& step) { return is_of_rows(step) && is_its_step(step); });
+  };
+  return std::ranges::any_of(plan.clocks, has_rows) ||
+         std::ranges::any_of(plan.tensors, [&](const PlannedTensor& tensor) {
+           return is_its_model(tensor.model) &&
+                  std::ranges::any_of(tensor.views, [](const View& view) { return is_of_rows(view); });
+         });
+}
+
 }  // namespace
 
 bool is_streamed(const Plan& plan) {
-  const auto has_rows = [](const auto& list) {
-    return std::any_of(list.begin(), list.end(), [](const auto& it) { return is_of_rows(it); });
-  };
-  return std::any_of(plan.clocks.begin(), plan.clocks.end(),
-                     [&](const Clock& clock) { return has_rows(clock.steps); }) ||
-         std::any_of(plan.tensors.begin(), plan.tensors.end(),
-                     [&](const PlannedTensor& tensor) { return has_rows(tensor.views); });
+  return is_streamed_where(plan, [](std::size_t) { return true; });
+}
+
+bool is_streamed(const Plan& plan, std::size_t model) {
+  return is_streamed_where(plan, [&](std::size_t it) { return it == model; });
 }
 
 std::string_view name_of(ModelFormat format) { return base::name_in(formats, format); }

@@ -123,7 +123,7 @@ class Composer {
   void keep(const KeptOutput& kept) {
     PlannedTensor& output = result_.tensors[index_of(kept.output)];
     if (output.tensor.bytes == 0) return;
-    if (networks_[kept.output.model].is_by_rows) return keep_rows(output);
+    if (networks_[kept.output.model].is_by_rows) return keep_rows(kept.output.tensor, output);
     if (output.views.empty()) add_buffer_for(kept);
     View& view = output.views.front();
     Buffer& buffer = result_.buffers[view.buffer];
@@ -145,15 +145,15 @@ class Composer {
     hold({view.offset, size, {end_alone, view.life.upper}}, buffer.pieces);
   }
 
-  /// Keeps the rows of an output that are there when its network has run; others have left. It is passed to no other
-  /// network.
-  void keep_rows(PlannedTensor& output) {
+  /// Keeps the rows of an output, unless they have left.
+  void keep_rows(TensorId tensor, PlannedTensor& output) {
+    const std::vector<bool>& leaves = networks_[output.model].leaves;
+    if (leaves[tensor]) return;
     const share::Stage& stage = timeline_.stage_of(output.model);
     const Position end_alone = stage.begin + networks_[output.model].end;
     const Position end = timeline_.end_of(stage.clock);
     if (end == end_alone) return;
     for (View& view : output.views) {
-      if (view.life.upper < end_alone) continue;
       view.life.upper = end;
       Buffer& buffer = result_.buffers[view.buffer];
       hold({view.offset, buffer.size - view.offset, {end_alone, end}}, buffer.pieces);

@@ -17,6 +17,7 @@ struct Alone {
   const lifetime::Uses& uses;  ///< Of whole operators; tells of tensors that pass from network to network.
   Position end = 0;            ///< Steps of its clock.
   bool is_by_rows = false;     ///< It passes no tensors to others.
+  std::vector<bool> leaves{};  ///< By rows: tensors that the caller has taken when it has run.
   std::vector<Buffer> buffers{};
   std::vector<PlannedTensor> tensors{};  ///< Of all its tensors, in the order of the graph.
 };

@@ -227,6 +227,10 @@ class OrderedPlanner {
     if (const RowsPtr& rows = rows_[m]) {
       network.end = static_cast<Position>(rows->steps.size());
       network.is_by_rows = true;
+      network.leaves.resize(rows->tensors.size(), false);
+      for (const Step& step : rows->steps) {
+        if (const auto* const leave = std::get_if<Leave>(&step)) network.leaves[leave->tensor] = true;
+      }
       network.buffers = rows->problem.buffers;
       if (context_.working.size() == 1) {  // row blocks that differ in traffic only make a plan long
         for (Buffer& buffer : network.buffers) buffer.traffic = 0;

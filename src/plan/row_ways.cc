@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -50,27 +52,49 @@ std::optional<Numbers> numbers_in(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+/// Whether the options name an operator by name, type, number or range of numbers.
+bool is_named(const std::vector<Operator>& operators, std::size_t op, const std::string& wanted) {
+  const auto numbers = numbers_in(wanted);
+  const auto number = static_cast<std::int64_t>(op);
+  return operators[op].name == wanted || operators[op].type == wanted ||
+         (numbers && number >= numbers->first && number <= numbers->last);
+}
+
+bool names_one(const Graph& graph, const std::string& wanted) {
+  const auto& operators = graph.subgraphs[0].operators;
+  for (std::size_t op = 0; op < operators.size(); ++op) {
+    if (is_named(operators, op, wanted)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Graph> chosen_by_rows(std::span<const Input> inputs, const StreamOptions& options) {
+  std::vector<Graph> networks;
+  for (const Input& input : inputs)
+    networks.push_back(chosen_by_rows(std::get<Graph>(input.content), options));
+  for (const std::string& wanted : options.operators) {
+    if (std::ranges::any_of(networks, [&](const Graph& graph) { return names_one(graph, wanted); })) continue;
+    throw UsageError(fmt::format("--stream: {} is no name, type or number of the {} operators of {}",
+                                 base::quoted(wanted), networks[0].subgraphs[0].operators.size(),
+                                 networks.size() == 1
+                                     ? base::quoted(networks[0].name)
+                                     : base::quoted(networks[0].name) + " or of other networks"));
+  }
+  return networks;
+}
+
 Graph chosen_by_rows(const Graph& graph, const StreamOptions& options) {
   Graph chosen = graph;
   if (options.operators.empty()) return chosen;
   auto& operators = chosen.subgraphs[0].operators;
-  std::vector<bool> streams(operators.size(), false);
-  for (const std::string& wanted : options.operators) {
-    const auto numbers = numbers_in(wanted);
-    bool is_found = false;
-    for (std::size_t op = 0; op < operators.size(); ++op) {
-      const auto number = static_cast<std::int64_t>(op);
-      const bool is_wanted = operators[op].name == wanted || operators[op].type == wanted ||
-                             (numbers && number >= numbers->first && number <= numbers->last);
-      streams[op] = streams[op] || is_wanted;
-      is_found = is_found || is_wanted;
-    }
-    if (!is_found)
-      throw UsageError(fmt::format("--stream: {} is no name, type or number of the {} operators of {}",
-                                   base::quoted(wanted), operators.size(), base::quoted(graph.name)));
-  }
   for (std::size_t op = 0; op < operators.size(); ++op) {
-    if (streams[op]) continue;
+    if (std::ranges::any_of(options.operators,
+                            [&](const std::string& wanted) { return is_named(operators, op, wanted); }))
+      continue;
     operators[op].row_axes.clear();
     operators[op].sums_over.clear();
     operators[op].carries.clear();

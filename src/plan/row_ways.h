@@ -27,9 +27,11 @@ struct Way {
 /// The first way uses everything that the options allow. Each other way uses less.
 [[nodiscard]] std::vector<Way> ways_of(const PlanOptions& options);
 
-/// The network, in which only the operators that the options name can run row by row. Throws UsageError if the
-/// options name one that does not exist.
+/// The network, in which only the operators that the options name can run row by row.
 [[nodiscard]] Graph chosen_by_rows(const Graph& graph, const StreamOptions& options);
+
+/// The same for each network. Throws UsageError if the options name an operator that none of them has.
+[[nodiscard]] std::vector<Graph> chosen_by_rows(std::span<const Input> inputs, const StreamOptions& options);
 
 /// The options of a plan of whole operators.
 [[nodiscard]] PlanOptions without_rows(PlanOptions options);

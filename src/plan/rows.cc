@@ -193,9 +193,7 @@ Plan plan_together(const Context& context, const PlanOptions& options, const Dea
 Plan plan_by_rows(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
   expect_rows(inputs, options);
   const Context context(inputs, without_rows(options), deadline);
-  std::vector<Graph> chosen;
-  for (const Input& input : inputs)
-    chosen.push_back(chosen_by_rows(std::get<Graph>(input.content), *options.stream));
+  const std::vector<Graph> chosen = chosen_by_rows(inputs, *options.stream);
   const bool is_simple = inputs.size() == 1 && options.memories.size() == 1 && context.working.size() == 1;
   Plan plan = is_simple ? plan_one(context, rows_of(inputs[0], options, deadline))
                         : plan_together(context, options, deadline);

@@ -43,7 +43,7 @@ struct PlanRun::Resident {
   Resident(ModelToRun of, Device& device, std::size_t index, std::size_t clock, const RunOptions& options,
            RunResult& result)
       : model(std::move(of)), home(device, index, clock) {
-    const bool is_by_rows = is_streamed(device.plan()) || model.blocks != nullptr;
+    const bool is_by_rows = is_streamed(device.plan(), index) || model.blocks != nullptr;
     if (options.check != RunCheck::none)
       reference = std::make_unique<Reference>(model.unsplit != nullptr ? *model.unsplit : *model.program,
                                               options, model.blocks,

@@ -30,12 +30,22 @@ PlanOptions by_rows(Io io = Io::arena) {
 }
 
 /// Convolutions of 3 rows on an image of 1 x 2 x `rows` x 8 floats.
-Network convolutions(const std::string& name, std::int64_t rows, int count) {
+Network convolutions(const std::string& name, std::int64_t rows, std::int64_t count) {
   Random random(3);
   ImageMaker images(random);
   TensorId x = images.add_tensor(TensorKind::input, {1, 2, rows, 8});
-  for (int i = 0; i < count; ++i)
+  for (std::int64_t i = 0; i < count; ++i)
     x = images.apply("Conv", {x, images.weight({2, 2, 3, 1})}, {1, 2, images.shape(x)[2] - 2, 8});
+  Network network = images.take(0);
+  network.input.info.name = name;
+  return network;
+}
+
+Network relus(const std::string& name) {
+  Random random(4);
+  ImageMaker images(random);
+  TensorId x = images.add_tensor(TensorKind::input, {1, 2, 8, 8});
+  for (int i = 0; i < 2; ++i) x = images.apply("Relu", {x}, images.shape(x));
   Network network = images.take(0);
   network.input.info.name = name;
   return network;
@@ -60,12 +70,15 @@ bool runs_by_rows(const Plan& plan, std::size_t model) {
 
 TEST(PlanRowsOfModels, NeedNoMoreThanTheLargestOfThem) {
   const std::vector<Network> networks{convolutions("a", 32, 4), convolutions("b", 24, 3)};
-  const Plan plan = planned(networks, by_rows(Io::rows)).plan;
+  PlanOptions together = by_rows(Io::rows);
+  together.solve.effort = 1000;
+  const Plan plan = planned(networks, together).plan;
   EXPECT_TRUE(runs_by_rows(plan, 0));
   EXPECT_TRUE(runs_by_rows(plan, 1));
   ASSERT_TRUE(plan.streaming);
   EXPECT_EQ(plan.summary.peak, plan.streaming->load);
   PlanOptions alone = by_rows(Io::rows);
+  alone.stream->blocks = StreamBlocks::none;
   EXPECT_EQ(plan.summary.peak, planned({networks[0]}, alone).plan.summary.peak);
   const RunResult run = run_plan(networks, plan, {.check = RunCheck::tensors});
   EXPECT_FALSE(run.fault) << run.fault->what;
@@ -84,13 +97,49 @@ TEST(PlanRowsOfModels, OutputsOfRowsStayForTheCaller) {
   EXPECT_FALSE(run.fault) << run.fault->what;
 }
 
+/// Two networks of which the second writes where the outputs of the first must stay.
+TEST(PlanRowsOfModels, TheCheckerSeesOutputsThatAreLost) {
+  for (const bool is_second_whole : {false, true}) {
+    const std::vector<Network> networks{convolutions("a", 32, 4),
+                                        is_second_whole ? relus("b") : convolutions("b", 24, 3)};
+    PlanOptions options = by_rows();
+    options.stream->operators = {"Conv"};
+    const std::vector<Input> inputs{networks[0].input, networks[1].input};
+    const Plan plan = planned(networks, options).plan;
+    ASSERT_NE(runs_by_rows(plan, 1), is_second_whole);
+    ASSERT_TRUE(runs_by_rows(plan, 0));
+    const auto is_output_of = [&](const PlannedTensor& it, std::size_t model) {
+      return it.model == model && it.tensor.kind == TensorKind::output;
+    };
+    const auto output =
+        std::ranges::find_if(plan.tensors, [&](const auto& it) { return is_output_of(it, 0); });
+    const auto other =
+        std::ranges::find_if(plan.tensors, [&](const auto& it) { return is_output_of(it, 1); });
+    const auto steps_of_first = std::ranges::count_if(
+        plan.clocks[0].steps, [](const Step& step) { return std::get<stowage::Run>(step).model == 0; });
+    Plan shortened = plan;
+    for (Piece& piece : shortened.buffers[output->views[0].buffer].pieces)
+      piece.life.upper = std::min<Position>(piece.life.upper, steps_of_first);
+    EXPECT_FALSE(check_plan(shortened, inputs).empty()) << "bytes given back";
+    Plan ended = plan;
+    ended.tensors[static_cast<std::size_t>(output - plan.tensors.begin())].views[0].life.upper =
+        static_cast<Position>(steps_of_first);
+    EXPECT_FALSE(check_plan(ended, inputs).empty()) << "view ended";
+    Plan over = plan;
+    View& view = over.tensors[static_cast<std::size_t>(other - plan.tensors.begin())].views[0];
+    view.buffer = output->views[0].buffer;
+    view.offset = output->views[0].offset;
+    EXPECT_FALSE(check_plan(over, inputs).empty()) << "written over";
+  }
+}
+
 TEST(PlanRowsOfModels, ThatPassTensorsRunWholeOperators) {
   const std::vector<Network> networks{convolutions("a", 32, 4), convolutions("b", 24, 3)};
   const auto& a = std::get<Graph>(networks[0].input.content);
   const auto& b = std::get<Graph>(networks[1].input.content);
   PlanOptions options = by_rows();
   options.feeds = {
-      {{"a", a.tensors[a.subgraphs[0].outputs[0]].name}, {"b", b.tensors[b.subgraphs[0].inputs[0]].name}}};
+      {"a." + a.tensors[a.subgraphs[0].outputs[0]].name, "b." + b.tensors[b.subgraphs[0].inputs[0]].name}};
   const Plan plan = planned(networks, options).plan;
   EXPECT_FALSE(is_streamed(plan));
   ASSERT_NE(left_out(plan, Wish::rows), nullptr);
