@@ -136,10 +136,11 @@ class Placing {
     const auto next = present_.upper_bound(key);
     const bool meets_next =
         next != present_.end() && next->first.first == key.first && next->first.second < view.life.upper;
-    const bool meets_previous = next != present_.begin() && std::prev(next)->first.first == key.first &&
-                                std::prev(next)->second->life.upper > view.life.lower;
+    const auto previous = next != present_.begin() ? std::prev(next) : present_.end();
+    const bool meets_previous = previous != present_.end() && previous->first.first == key.first &&
+                                (previous->second->life.upper > view.life.lower || previous->first == key);
     if (meets_next || meets_previous) {
-      if (part_.is_by_rows) return refuse_two(view, meets_next ? *next->second : *std::prev(next)->second);
+      if (part_.is_by_rows) return refuse_two(view, meets_next ? *next->second : *previous->second);
       views_overlap_ = true;
     }
     ends_.emplace(rows_in(view, rows_).second, present_.emplace(key, &view));
