@@ -8,10 +8,11 @@
 //   row 7              [  view b  ]
 //
 // A need of rows 4 to 8 is cut where views begin or end (at row 6): it lies partly in one view, partly in another,
-// each a run of its own. In a ring it is also cut where the ring wraps around. A tensor without rows is one row, and
-// its views are of all of it; if several are live at a time, the last one that lasts long enough is taken, unless the
-// tensor is written over in another one (updates.cc). A view may be in a buffer of a clock that forks the network's; then it lives as long as
-// the fork.
+// each a run of its own. In a ring it is also cut where the ring wraps around. A view may be in a buffer of a clock
+// that forks the network's; then it lives as long as the fork.
+//
+// In a plan of whole operators a tensor is one row, and its views are of all of it. If several are live at a time, the
+// last one that lasts long enough is taken, unless the tensor is written over in another one (updates.cc).
 
 #include "check/views.h"
 
