@@ -5,6 +5,8 @@
 // round reads it again. A read by an operator that may write over what it reads is noted; updates.cc decides later if
 // input and output share a place.
 //
+// It is one class, because steps of all kinds change the same present rows and the same progress of operators.
+//
 // Reads that leave rows out, with a stride larger than their window, are processed row by row; all else costs as much
 // as steps and operands, times the logarithm of present entries.
 

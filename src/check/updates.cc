@@ -11,6 +11,9 @@
 //   - it runs as a whole, both tensors are whole and in one place, and either case holds for all elements;
 //   - the output is the new state, the input the old one, and the operator updates in place.
 //
+// In a plan of whole operators repeated bytes are content that two tensors may share (content.cc), so only the other
+// cases count there.
+//
 // All other reads of that input by the operator must be of the same kind. The rows then live up to that step,
 // not through it, and any remaining overlap is a fault. Two runs of rows that advance by the same number of
 // bytes coincide everywhere or nowhere; any others coincide in one row at most. Cost: n log n in runs of

@@ -8,10 +8,11 @@
 //   row 7              [  view b  ]
 //
 // A need of rows 4 to 8 is cut where views begin or end (at row 6): it lies partly in one view, partly in another,
-// each a run of its own. In a ring it is also cut where the ring wraps around. A tensor without rows is one row, and
-// its views are of all of it; if several are live at a time, the last one that lasts long enough is taken, unless the
-// tensor is written over in another one (updates.cc). A view may be in a buffer of a clock that forks the network's; then it lives as long as
-// the fork.
+// each a run of its own. In a ring it is also cut where the ring wraps around. A view may be in a buffer of a clock
+// that forks the network's; then it lives as long as the fork.
+//
+// In a plan of whole operators a tensor is one row, and its views are of all of it. If several are live at a time, the
+// last one that lasts long enough is taken, unless the tensor is written over in another one (updates.cc).
 
 #include "check/views.h"
 
@@ -136,10 +137,11 @@ class Placing {
     const auto next = present_.upper_bound(key);
     const bool meets_next =
         next != present_.end() && next->first.first == key.first && next->first.second < view.life.upper;
-    const bool meets_previous = next != present_.begin() && std::prev(next)->first.first == key.first &&
-                                std::prev(next)->second->life.upper > view.life.lower;
+    const auto previous = next != present_.begin() ? std::prev(next) : present_.end();
+    const bool meets_previous = previous != present_.end() && previous->first.first == key.first &&
+                                (previous->second->life.upper > view.life.lower || previous->first == key);
     if (meets_next || meets_previous) {
-      if (part_.is_by_rows) return refuse_two(view, meets_next ? *next->second : *std::prev(next)->second);
+      if (part_.is_by_rows) return refuse_two(view, meets_next ? *next->second : *previous->second);
       views_overlap_ = true;
     }
     ends_.emplace(rows_in(view, rows_).second, present_.emplace(key, &view));

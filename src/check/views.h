@@ -8,11 +8,10 @@
 
 namespace stowage::check {
 
-/// Finds the view that holds each need during its whole live range; none is a fault. In a plan by rows, two views of a
-/// row at a time are one, too. Needs are cut where views of rows begin or end and where rings wrap around. In a plan of
-/// whole operators, a view may end where an operator may write over its tensor. Cost: n log n in needs and views, if no
-/// two views of a tensor are live together.
-/// Consumes the live ranges of `played`.
+/// Finds the view that holds each value during its whole live range; none is a fault. In a plan by rows, two views of a
+/// row at a time are a fault, too. Live ranges are cut where views of rows begin or end and where rings wrap around. In
+/// a plan of whole operators, a view may end where an operator may write over its tensor. Consumes the live ranges of
+/// `played`. Cost: n log n in live ranges and views, if no two views of a tensor are live together.
 [[nodiscard]] Needs place(const NetworkSteps& part, const model::ClockTree& tree, Played& played,
                           Faults& faults);
 

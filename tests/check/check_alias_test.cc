@@ -267,6 +267,18 @@ TEST(CheckAlias, ATensorInTwoPlacesIsWhereItIsWrittenOver) {
   expect_refused(it, "a", "other");
 }
 
+TEST(CheckAlias, AnInputInTwoPlacesAtOnceIsWhereItIsWrittenOver) {
+  // `x` is only there until the first operator writes over it, so both views are empty.
+  Sketch sketch;
+  sketch.subgraph({"x"}, {"y"});
+  sketch.add(0, "Relu", {"x"}, {"a"});
+  sketch.add(0, "Conv", {"a"}, {"b"});
+  sketch.add(0, "Conv", {"b"}, {"y"});
+  Case it = shared_case(sketch.graph(), {{"x", 0, {0, 0}}, {"a", 0, {0, 2}}});
+  tensor_named(it.plan, "x").views.push_back({buffer_named(it.plan, "y"), 0, {0, 0}, std::nullopt});
+  EXPECT_TRUE(check(it).empty()) << text_of(check(it));
+}
+
 TEST(CheckAlias, AnOutputInTwoPlacesIsWhereItStays) {
   // `b` is written over nothing where it is read later, so `a` is needed for as long as it is read.
   Sketch sketch = chain("Relu");
