@@ -38,9 +38,10 @@ mkdir -p build
 step "packages"
 install_packages "${build_packages[@]}" "${test_packages[@]}"
 
-step "format, and walls between folders"
+step "format, walls between folders, and the list of models"
 git ls-files '*.cc' '*.h' | xargs clang-format-16 --dry-run -Werror
 scripts/check_tree.py
+bench/models/corpus.py
 
 step "GCC, release, and cases of other programs"
 scripts/oracles.sh >build/oracles.txt 2>&1 &

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""What ONNX Runtime or LiteRT computes: usage: reference.py MODEL FOLDER [spread]. Without arguments: their versions.
+
+FOLDER/inputs.json maps names of inputs to names of files. Each folder FOLDER/set_* has these files (.npy) and gets
+the outputs; FOLDER/outputs.json then maps names of outputs to names of files. ONNX Runtime runs without optimising,
+LiteRT with its reference kernels, both in one thread; each set meets a new session, so with fresh state. `spread`
+writes FOLDER/spread.json instead: how far each output of each set is from itself when the same program optimises, or
+when real inputs are larger by a part in a million. A program of its own: what crashes or hangs ends only itself."""
+import importlib.metadata
+import json
+import pathlib
+import sys
+
+PACKAGES = {".onnx": "onnxruntime", ".tflite": "ai-edge-litert"}
+
+
+def versions():
+    found = {}
+    for suffix, package in PACKAGES.items():
+        try:
+            found[suffix] = f"{package} {importlib.metadata.version(package)}"
+        except importlib.metadata.PackageNotFoundError:
+            found[suffix] = None
+    return found
+
+
+def run_onnx(path, inputs, is_optimised=False):
+    import onnxruntime
+    levels = onnxruntime.GraphOptimizationLevel
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if is_optimised else levels.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, inputs)))
+
+
+def run_tflite(path, inputs, is_optimised=False):
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    kernels = OpResolverType.BUILTIN if is_optimised else OpResolverType.BUILTIN_REF
+    interpreter = Interpreter(path, num_threads=1, experimental_op_resolver_type=kernels)
+    for it in interpreter.get_input_details():
+        if list(it["shape"]) != list(inputs[it["name"]].shape):
+            interpreter.resize_tensor_input(it["index"], inputs[it["name"]].shape)
+    interpreter.allocate_tensors()
+    for it in interpreter.get_input_details():
+        interpreter.set_tensor(it["index"], inputs[it["name"]])
+    interpreter.invoke()
+    return {it["name"]: interpreter.get_tensor(it["index"]) for it in interpreter.get_output_details()}
+
+
+def spread_of(run, model, inputs):
+    """Of each output: the largest of its differences from itself."""
+    nudged = {name: (value * (1 + 1e-6)).astype(value.dtype) if value.dtype.kind == "f" else value
+              for name, value in inputs.items()}
+    plain, others = run(model, inputs), [run(model, inputs, is_optimised=True), run(model, nudged)]
+    return {name: max(float(abs(other[name].astype(float) - value.astype(float)).max(initial=0)) for other in others)
+            for name, value in plain.items()}
+
+
+def main(model, folder, what="outputs"):
+    import numpy
+    folder = pathlib.Path(folder)
+    files = json.loads((folder / "inputs.json").read_text())
+    run = run_onnx if model.endswith(".onnx") else run_tflite
+    spread = {}
+    for place in sorted(folder.glob("set_*")):
+        inputs = {name: numpy.load(place / file) for name, file in files.items()}
+        if what == "spread":
+            spread[place.name] = spread_of(run, model, inputs)
+            continue
+        outputs = {name: numpy.asarray(value) for name, value in run(model, inputs).items()}
+        named = {name: f"expected_{i}.npy" for i, name in enumerate(outputs)}
+        for name, file in named.items():
+            numpy.save(place / file, outputs[name], allow_pickle=False)
+    (folder / f"{what}.json").write_text(json.dumps(spread if what == "spread" else named))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        print(json.dumps(versions()))
+    else:
+        main(*sys.argv[1:])
