@@ -23,8 +23,14 @@
 
 namespace stowage {
 
+/// How plan JSON says what repeats.
+enum class PlanForm : std::uint8_t {
+  compact,  ///< Once, with lists of numbers for what differs.
+  expanded  ///< With an entry for each step, buffer, piece and view.
+};
+
 /// Writes the plan as JSON, one row per line. `parse_plan` reads it back.
-void write_json(const Plan& plan, std::ostream& out);
+void write_json(const Plan& plan, std::ostream& out, PlanForm form = PlanForm::compact);
 
 /// Writes the buffers as CSV with offsets in bytes. Read as an input, the file pins every buffer to its
 /// offset. Throws Error for plans of several clocks, and for a buffer that needs two separate parts at one

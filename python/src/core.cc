@@ -319,7 +319,14 @@ void bind_plan(nb::module_& module) {
       .def("buffers", [](const Planned& it) { return buffer_columns(it.result.plan); })
       .def("tensors", [](const Planned& it) { return tensor_columns(it.result.plan); })
       .def("steps", [](const Planned& it) { return step_columns(it.result.plan, it.names); })
-      .def("json", text(&write_json))
+      .def(
+          "json",
+          [](const Planned& planned, bool expanded) {
+            return written([&](std::ostream& out) {
+              write_json(planned.result.plan, out, expanded ? PlanForm::expanded : PlanForm::compact);
+            });
+          },
+          nb::arg("expanded") = false)
       .def("csv", text(&write_csv))
       .def("svg", text(&write_svg))
       .def("loops", text(&write_loops))

@@ -122,9 +122,12 @@ class Plan:
         """A structured array with a row for each step: which operator, or which of its rows, runs when."""
         return table_of(self._core.steps())
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The plan as JSON (docs/plan-json.md), which `stowage.load` reads back. Also written to `path`, if given."""
-        return _written(self._core.json(), path)
+    def to_json(self, path: str | os.PathLike[str] | None = None, *, expanded: bool = False) -> str:
+        """The plan as JSON (docs/plan-json.md), which `stowage.load` reads back. Also written to `path`, if given.
+
+        What repeats is written once, or with `expanded` an entry for each step, buffer and view.
+        """
+        return _written(self._core.json(expanded), path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The buffers with their offsets as CSV."""

@@ -157,6 +157,9 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add_planning_options(app, command, Strategies::one);
   add_plan_options(app, command);
   const std::string group = "Output";
+  app.add_flag("--expanded", command.expanded,
+               "Write plan JSON with an entry for each step, buffer and view, though they repeat")
+      ->group(group);
   app.add_flag("--print-loops", command.print_loops,
                "Print the loop nest of a streamed plan; needs --layout ring")
       ->group(group);

@@ -102,11 +102,12 @@ std::vector<WantedFile> PlanCommand::files() const {
                                Holds::header, Holds::page});
 }
 
-std::vector<base::OutputFile> outputs_of(const std::vector<WantedFile>& files, const Plan& plan) {
+std::vector<base::OutputFile> outputs_of(const std::vector<WantedFile>& files, const Plan& plan,
+                                         PlanForm form) {
   std::vector<base::OutputFile> outputs;
   for (const WantedFile& it : files) {
     if (it.holds == Holds::json)
-      outputs.push_back({it.file, [&](std::ostream& out) { write_json(plan, out); }});
+      outputs.push_back({it.file, [&plan, form](std::ostream& out) { write_json(plan, out, form); }});
     if (it.holds == Holds::csv)
       outputs.push_back({it.file, [&](std::ostream& out) { write_csv(plan, out); }});
     if (it.holds == Holds::svg)
@@ -239,7 +240,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   clear_progress_line();
   note_nearness(result);
   if (!result.faults.empty()) return report_own_fault(result);
-  std::vector<base::OutputFile> outputs = outputs_of(files, result.plan);
+  std::vector<base::OutputFile> outputs = outputs_of(files, result.plan, command.form());
   const TflmOutput planned = tflm ? tflm->output(inputs, options, result) : TflmOutput{};
   for (const PlannedFile& file : planned.files) {
     if (!file.faults.empty()) return report_own_fault({.plan = result.plan, .faults = file.faults});
@@ -265,7 +266,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   } else if (command.print_loops) {
     write_loops(result.plan, std::cout);
   } else if (command.json) {
-    write_json(result.plan, std::cout);
+    write_json(result.plan, std::cout, command.form());
   } else {
     write_summary(result.plan, std::cout);
     print_objectives(result, options);

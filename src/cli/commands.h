@@ -9,6 +9,7 @@
 #include "cli/models.h"
 #include "cli/options.h"
 #include "cli/wanted_files.h"
+#include "stowage/export.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 #include "stowage/report.h"
@@ -24,6 +25,10 @@ struct PlanCommand {
   PlanTexts plan;
   bool json = false;
   bool print_loops = false;
+  bool expanded = false;  ///< Plan JSON.
+
+  [[nodiscard]] PlanForm form() const { return expanded ? PlanForm::expanded : PlanForm::compact; }
+
   FileTexts output;
   bool what_if = false;
   std::string budget;     ///< A size.
@@ -117,8 +122,8 @@ void note_memories(const std::vector<Memory>& memories);
 /// Says so if the earlier plan of --near has no buffer of this one.
 void note_nearness(const PlanResult& result);
 /// The files of a plan that need nothing else.
-[[nodiscard]] std::vector<base::OutputFile> outputs_of(const std::vector<WantedFile>& files,
-                                                       const Plan& plan);
+[[nodiscard]] std::vector<base::OutputFile> outputs_of(const std::vector<WantedFile>& files, const Plan& plan,
+                                                       PlanForm form = PlanForm::compact);
 /// Throws Error if standard output did not take what was printed, unless its reader has ended.
 void flush_output();
 void print_faults(const Faults& faults);

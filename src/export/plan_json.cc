@@ -42,7 +42,11 @@ std::size_t pieces_of_one_size(std::span<const Piece> pieces) {
 /// What several entries have in common is written once, their numbers as lists.
 class Lists {
  public:
-  explicit Lists(const Plan& plan) : is_short_(exporting::may_repeat(plan)) {}
+  Lists(const Plan& plan, PlanForm form)
+      : is_expanded_(form == PlanForm::expanded), is_short_(!is_expanded_ && exporting::may_repeat(plan)) {}
+
+  /// Whether each entry stands for itself.
+  [[nodiscard]] bool is_expanded() const { return is_expanded_; }
 
   /// Whether the plan is small enough for repetitions and row blocks.
   [[nodiscard]] bool is_short() const { return is_short_; }
@@ -63,6 +67,7 @@ class Lists {
   }
 
  private:
+  bool is_expanded_;
   bool is_short_;
 };
 
@@ -105,7 +110,8 @@ class BufferWriter {
   void add_pieces(std::span<const Piece> pieces) {
     for (std::size_t p = 0; p < pieces.size();) {
       if (p > 0) add(FMT_COMPILE(","));
-      const std::size_t count = plan_.streaming ? pieces_of_one_size(pieces.subspan(p)) : 1;
+      const std::size_t count =
+          plan_.streaming && !list_.is_expanded() ? pieces_of_one_size(pieces.subspan(p)) : 1;
       if (count > 1) {
         add(FMT_COMPILE("{}"), exporting::dump(pieces_json(pieces.subspan(p, count), list_)));
       } else {
@@ -174,9 +180,10 @@ Json views_json(const exporting::ViewRun& run, std::span<const View> views, cons
   if (run.index) json["first"] = *run.index;
   if (run.index) json["blocks"] = run.blocks;
   json["offset"] = first.offset;
-  const bool lives_as_buffer = plan.streaming && std::ranges::all_of(views, [&](const View& view) {
-                                 return view.life == pack::life_of(plan.buffers[view.buffer]);
-                               });
+  const bool lives_as_buffer =
+      plan.streaming && !list.is_expanded() && std::ranges::all_of(views, [&](const View& view) {
+        return view.life == pack::life_of(plan.buffers[view.buffer]);
+      });
   if (!lives_as_buffer && (run.index || run.buffers.size() > 1)) {
     list.add_lives(
         views, [](const View& it) { return it.life; }, json);
@@ -320,9 +327,9 @@ Json tuning_json(const Tuning& tuning) {
 
 }  // namespace
 
-void write_json(const Plan& plan, std::ostream& out) {
+void write_json(const Plan& plan, std::ostream& out, PlanForm form) {
   exporting::Document document(out, "stowage-plan");
-  const Lists list(plan);
+  const Lists list(plan, form);
   document.models(plan.models);
   const bool may_repeat = list.is_short() && is_streamed(plan);  // others run each operator once
   document.key("clocks") << "[";

@@ -342,6 +342,12 @@ void draw_rows(Case& drawn) {
                     .recompute = random.chance(65) ? 1 : static_cast<double>(random.between(10, 30)) / 10};
   if (options.stream->recompute > 1 && random.chance(15)) options.stream->recompute_from = 1;
   if (options.io == Io::arena && random.chance(45)) options.io = Io::rows;
+  if (random.chance(20)) {
+    options.memories = {{.name = "fast", .capacity = random.between(16, 300), .cost = 1},
+                        {.name = "slow", .cost = random.chance(50) ? 10 : 100}};
+    options.stream->recompute_from.reset();
+    return;
+  }
   // What brute force can look at.
   if (!is_tiny || random.chance(30)) return;
   options.alignment = 1;

@@ -224,6 +224,32 @@ TEST(Periodic, StreamedPlansComeBackAsTheyWere) {
   EXPECT_GT(blocks, static_cast<int>(cases) / 40);
 }
 
+/// One entry for each step, buffer, piece and view, with its own numbers.
+TEST(Periodic, AnExpandedPlanHasAnEntryForEach) {
+  Random random(3);
+  const std::uint64_t cases = testing::cases_of(100);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const Network network = testing::random_images(random);
+    const Plan plan = make_plan(network.input, rows_in(static_cast<StreamLayout>(i % 3))).plan;
+    std::ostringstream out;
+    write_json(plan, out, PlanForm::expanded);
+    ASSERT_EQ(parse_plan(out.str()), plan) << out.str();
+    const json document = json::parse(out.str());
+    ASSERT_EQ(document["clocks"][0]["steps"].size(), plan.clocks[0].steps.size());
+    ASSERT_EQ(document["buffers"].size(), plan.buffers.size());
+    for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+      const json& buffer = document["buffers"][b];
+      EXPECT_EQ(buffer["offset"], plan.places[b].offset);
+      ASSERT_EQ(buffer["pieces"].size(), plan.buffers[b].pieces.size());
+    }
+    for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+      ASSERT_EQ(document["tensors"][t]["views"].size(), plan.tensors[t].views.size());
+      for (std::size_t v = 0; v < plan.tensors[t].views.size(); ++v)
+        EXPECT_EQ(document["tensors"][t]["views"][v]["upper"], plan.tensors[t].views[v].life.upper);
+    }
+  }
+}
+
 TEST(Periodic, ALargePlanIsASmallFile) {
   const std::filesystem::path file =
       std::filesystem::path(STOWAGE_DATA_DIR) / "models" / "tflite" / "mobilenet_v2_int8_224.tflite";
