@@ -249,9 +249,7 @@ class Replay {
     const std::size_t reads_before = reads_.size();
     bool may_update = false;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (!op.inputs[i]) continue;
-      may_update = may_write_over(op, i) || may_update;
-      read_input(op, i, part_.all_rows(*op.inputs[i]), begin, name);
+      if (op.inputs[i] && read_input(op, i, part_.all_rows(*op.inputs[i]), begin, name)) may_update = true;
     }
     for (const auto& output : op.outputs) {
       if (output) write(*output, part_.all_rows(*output), {begin, begin + 1});
@@ -313,12 +311,12 @@ class Replay {
       use({.tensor = tensor, .life = {from, from + 1}, .is_given = true, .by = "the caller"});
   }
 
-  void read_input(const Operator& op, std::size_t i, const Rows& rows, Position at, const std::string& name) {
-    if (may_write_over(op, i)) {
-      read(*op.inputs[i], rows, PresentRows::MayWriteOver{at}, name);
-    } else {
-      read(*op.inputs[i], rows, at + 1, name);
-    }
+  /// True if the operator may write over what it reads.
+  bool read_input(const Operator& op, std::size_t i, const Rows& rows, Position at, const std::string& name) {
+    const bool may_update = may_write_over(op, i);
+    const auto until = may_update ? PresentRows::Until(PresentRows::MayWriteOver{at}) : at + 1;
+    read(*op.inputs[i], rows, until, name);
+    return may_update;
   }
 
   [[nodiscard]] bool may_write_over(const Operator& op, std::size_t i) const {

@@ -23,8 +23,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -63,46 +63,44 @@ class Updates {
       by_write_.push_back(p);
       by_read_.push_back(p);
     }
-    const auto sort = [&](std::vector<std::size_t>& index, Position Lifetime::*end) {
-      std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {
-        const KeptBytes& one = placed_[a];
-        const KeptBytes& other = placed_[b];
-        return std::tie(one.tensor, one.life.*end, one.rows) <
-               std::tie(other.tensor, other.life.*end, other.rows);
-      });
-    };
-    sort(by_write_, &Lifetime::lower);
-    sort(by_read_, &Lifetime::upper);
+    for (std::size_t t = 0; t + 1 < first_.size(); ++t) {
+      sort(t, by_write_, &Lifetime::lower);
+      sort(t, by_read_, &Lifetime::upper);
+    }
   }
 
   /// Tasks on rows must come in time order, because needs are cut; whole operators in reverse order, because the view of
   /// an output may depend on the operator that writes over it.
   void update(const Task& task) {
-    std::vector<TensorId> inputs;
-    for (const auto& input : task.op->inputs) {
-      if (input && is_variable(graph_.tensors[*input])) inputs.push_back(*input);
+    const auto& inputs = task.op->inputs;
+    for (auto input = inputs.begin(); input != inputs.end(); ++input) {
+      const bool is_new = std::find(inputs.begin(), input, *input) == input;
+      if (*input && is_new && is_variable(graph_.tensors[**input])) update(task, **input);
     }
-    std::sort(inputs.begin(), inputs.end());
-    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
-    for (const TensorId input : inputs) update(task, input);
   }
 
  private:
+  void sort(TensorId t, std::vector<std::size_t>& index, Position Lifetime::*end) const {
+    const auto begin = index.begin() + static_cast<std::ptrdiff_t>(first_[t]);
+    const auto behind = index.begin() + static_cast<std::ptrdiff_t>(first_[t + 1]);
+    std::sort(begin, behind, [&](std::size_t a, std::size_t b) {
+      return std::tie(placed_[a].life.*end, placed_[a].rows) <
+             std::tie(placed_[b].life.*end, placed_[b].rows);
+    });
+  }
+
   void update(const Task& task, TensorId input) {
-    std::vector<std::size_t> ending;
+    std::span<const std::size_t> written;
     for (const std::size_t p : those(by_read_, input, &Lifetime::upper, task.at + 1)) {
       const KeptBytes& need = placed_[p];
-      if (need.may_end_early && (need.is_given || need.life.lower < task.at)) ending.push_back(p);
-    }
-    const auto output = ending.empty() ? std::nullopt : output_over(*task.op, input);
-    if (!output) return;
-    std::map<std::size_t, std::vector<std::size_t>> written;  // by buffer
-    for (const std::size_t p : those(by_write_, *output, &Lifetime::lower, task.at))
-      written[placed_[p].buffer].push_back(p);
-    for (const std::size_t p : ending) {
-      if (placed_[p].has_other_views && !written.empty()) prefer(written.begin()->second[0], placed_[p]);
-      const auto over = written.find(placed_[p].buffer);
-      if (over != written.end()) update(task, over->second, p);
+      if (!need.may_end_early || (!need.is_given && need.life.lower >= task.at)) continue;
+      if (written.empty()) {
+        const auto output = output_over(*task.op, input);
+        if (output) written = those(by_write_, *output, &Lifetime::lower, task.at);
+        if (written.empty()) return;
+      }
+      if (need.has_other_views) prefer(written[0], placed_[p]);
+      update(task, written, p);
     }
   }
 
@@ -153,7 +151,8 @@ class Updates {
     });
     std::vector<Rows> over;
     for (auto w = first; w != written.end() && placed_[*w].rows.first + ahead < in.rows.second; ++w) {
-      const Rows rows = rows_over(task, pair_of(*w, p));
+      const bool is_near = placed_[*w].buffer == in.buffer;
+      const Rows rows = is_near ? rows_over(task, pair_of(*w, p)) : nothing();
       if (rows.first < rows.second) over.push_back(rows);
     }
     for (const Rows& rows : over) end_early(p, rows, task.at);
@@ -227,7 +226,7 @@ class Updates {
   [[nodiscard]] bool is_over_whole(const Operator& op, std::size_t i, const Pair& pair) const {
     const Tensor& in = graph_.tensors[pair.in.tensor];
     const Tensor& out = graph_.tensors[pair.out.tensor];
-    if (!pair.in.is_in_whole_view || !pair.out.is_in_whole_view ||
+    if (!pair.in.is_in_whole_view || !pair.out.is_in_whole_view || pair.in.buffer != pair.out.buffer ||
         pair.in.view->offset != pair.out.view->offset || in.bytes != out.bytes)
       return false;
     if (written_over(part_, op, i) == pair.out.tensor) return true;
