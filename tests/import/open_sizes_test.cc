@@ -349,6 +349,17 @@ TEST(OpenSizesOfInputs, SayThatNoOtherSizeFits) {
                  {"accepts only the largest", "N..N"});
 }
 
+/// A range of which only the largest size is possible is refused though another one has many.
+TEST(OpenSizesOfInputs, SayWhichRangeHasOneSizeOnly) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Add", {"x", "w"}, {"y"}), node("Relu", {"v"}, {"z"})},
+                  .inputs = {tensor_value("x", {"n"}), tensor_value("w", {7}), tensor_value("v", {"m"})},
+                  .outputs = {untyped_value("y"), untyped_value("z")}});
+  EXPECT_EQ(testing::error_of_model(model, {.dims = {{"m", {1, 8}}, {"n", 7}}}), "");
+  expect_message(testing::error_of_model(model, {.dims = {{"m", {1, 8}}, {"n", {5, 7}}}}),
+                 {"accepts only the largest", "N..N"});
+}
+
 // Loops and branches
 
 onnx::ModelProto growing_loop() {

@@ -279,5 +279,51 @@ TEST(Order, APlanThatContradictsItsSearchIsFaulty) {
   EXPECT_EQ(check_plan(plan).size(), 1U);  // the claim is of no search
 }
 
+/// Some of the copies that a concat makes are removed: that has less load than all of them, and than none.
+constexpr const char* less_load_with_some_sharing =
+    R"({"format": "stowage-graph", "version": 1, "name": "net", "tensors": [
+ {"name": "x0", "kind": "input", "dtype": "int4", "shape": [4, 4], "bytes": 8},
+ {"name": "t1", "kind": "temporary", "dtype": "int4", "shape": [1, 4], "bytes": 2},
+ {"name": "t2", "kind": "output", "dtype": "int4", "shape": [1, 4], "bytes": 2},
+ {"name": "t3", "kind": "temporary", "dtype": "int4", "shape": [4, 4], "bytes": 8},
+ {"name": "w4", "kind": "weight", "dtype": "int8", "shape": [3, 4], "bytes": 12},
+ {"name": "t5", "kind": "output", "dtype": "int4", "shape": [3, 3], "bytes": 5},
+ {"name": "t6", "kind": "temporary", "dtype": "float32", "shape": [1, 3], "bytes": 12},
+ {"name": "t7", "kind": "temporary", "dtype": "int4", "shape": [4, 4], "bytes": 8},
+ {"name": "t8", "kind": "temporary", "dtype": "float32", "shape": [3, 3], "bytes": 36},
+ {"name": "t9", "kind": "temporary", "dtype": "int4", "shape": [4, 4], "bytes": 8},
+ {"name": "t10", "kind": "temporary", "dtype": "float32", "shape": [3, 3], "bytes": 36},
+ {"name": "t11", "kind": "temporary", "dtype": "float32", "shape": [3, 3], "bytes": 36},
+ {"name": "t12", "kind": "output", "dtype": "float32", "shape": [3, 3], "bytes": 36},
+ {"name": "w13", "kind": "weight", "dtype": "int4", "shape": [2, 1], "bytes": 1},
+ {"name": "t14", "kind": "output", "dtype": "int8", "shape": [2, 3], "bytes": 6}
+], "subgraphs": [{"name": "main", "inputs": ["x0"], "outputs": ["t2", "t5", "t12", "t14"], "operators": [
+ {"name": "op0", "type": "MatMul", "inputs": ["x0", "x0", null], "outputs": ["t1"]},
+ {"name": "op1", "type": "Sigmoid", "inputs": ["t1"], "outputs": ["t2"]},
+ {"name": "op2", "type": "Relu", "inputs": ["x0"], "outputs": ["t3"]},
+ {"name": "op3", "type": "Custom", "inputs": ["t1", "t3", "w4"], "outputs": ["t5"]},
+ {"name": "op4", "type": "Conv", "inputs": ["t3", "t3"], "outputs": ["t6"]},
+ {"name": "op5", "type": "Sum", "inputs": ["t3", "x0", "t3"], "outputs": ["t7"]},
+ {"name": "op6", "type": "Concat", "inputs": ["t6", "t6", "t6"], "outputs": ["t8"], "copies": [{"input": 0, "output": 0, "from": 0, "to": 0, "size": 12}, {"input": 1, "output": 0, "from": 0, "to": 12, "size": 12}, {"input": 2, "output": 0, "from": 0, "to": 24, "size": 12}]},
+ {"name": "op7", "type": "Add", "inputs": ["t7", "x0"], "outputs": ["t9"]},
+ {"name": "op8", "type": "Div", "inputs": ["t8", "t8"], "outputs": ["t10"]},
+ {"name": "op9", "type": "Sigmoid", "inputs": ["t10"], "outputs": ["t11"], "after": [5]},
+ {"name": "op10", "type": "Add", "inputs": ["t11", "t6"], "outputs": ["t12"]},
+ {"name": "op11", "type": "Conv", "inputs": ["t10", "t10", "w13"], "outputs": ["t14"]}
+]}], "state": []})";
+
+TEST(Order, LoadsAreThoseOfTheSharingThatThePlanHas) {
+  const Input input = parse_input(less_load_with_some_sharing, "net.json");
+  PlanOptions options;
+  options.alignment = 8;
+  options.solve.effort = 300;
+  options.memories = {{.name = "fast", .capacity = 32}, {.name = "slow", .cost = 10}};
+  const PlanResult result = make_plan(input, options);
+  for (const Fault& fault : result.faults) ADD_FAILURE() << fault.what;
+  ASSERT_EQ(result.plan.order_searches.size(), 1U);
+  EXPECT_LE(result.plan.order_searches[0].load, result.plan.summary.peak);
+  EXPECT_EQ(result.plan.order_searches[0].load, 80);
+}
+
 }  // namespace
 }  // namespace stowage
