@@ -175,16 +175,7 @@ async function showsMemories() {
   });
   expect("copies are drawn", drawn);
   expect("other sizes are there", text.includes("Traffic of slower memories against size of fast"));
-  stowage(
-    "plan",
-    example("windows.json"),
-    "--stream",
-    "--granule",
-    "2",
-    "--what-if",
-    "-o",
-    "rows.html",
-  );
+  stowage("plan", example("windows.json"), "--stream", "--granule", "2", "--what-if", "-o", "rows.html");
   const rows = await open("rows.html");
   const words = await rows.page.evaluate(() => document.body.innerText);
   for (const it of [
