@@ -69,17 +69,19 @@ Inferred Inference::run() {
   }
   expect_inputs_settled();
   infer(0);
+  Inferred result;
+  result.is_drawn = is_drawn_;
+  result.decided = std::move(decided_);
+  if (reading_.number == 0) result.ranges = given_.ranges(types_);
+  if (!result.decided.empty()) return result;
   for (TensorId t = 0; t < types_.size(); ++t) settle(t);
   expect_settled();
-  Inferred result;
-  if (reading_.number == 0) result.ranges = given_.ranges(types_);
   for (TensorId t = 0; t < reading_.varying.size(); ++t) {
     if (reading_.varying[t]) values_[t].reset();
   }
   result.own = given_.own_types();
   result.types = std::move(types_);
   result.values = std::move(values_);
-  result.is_drawn = is_drawn_;
   result.given_rounds = std::move(given_rounds_);
   return result;
 }
@@ -136,16 +138,19 @@ void Inference::infer(std::size_t subgraph) {
 void Inference::infer_operator(std::size_t subgraph, std::size_t o) {
   Operator& op = graph().subgraphs[subgraph].operators[o];
   const wire::NodeProto& node = *model_.nodes[subgraph][o];
+  const bool repeats = !op.bodies.empty() && op.type != "If";
+  rounds_ += repeats ? 1 : 0;
   if (op.type == "Loop") {
     infer_loop(op, subgraph, o);
   } else if (op.type == "If") {
-    infer_if(op);
+    infer_if(op, subgraph, o);
   } else if (op.type == "Scan") {
     infer_scan(op, node, subgraph, o);
   } else {
     for (const std::size_t body : op.bodies) infer(body);
     infer_plain(op, node, subgraph, o);
   }
+  rounds_ -= repeats ? 1 : 0;
   for (const auto& output : op.outputs) {
     if (output) fill_given_shape(*output);
   }
