@@ -121,7 +121,8 @@ struct Input {
   ModelInfo info{};
   std::variant<Graph, Problem> content{};
   Constants constants{};  ///< Of a network, if ImportOptions::constants is set.
-  std::string note{};     ///< What was assumed of sizes that the file leaves open, in words; empty: nothing.
+  /// What was assumed of sizes that the file leaves open or contradicts itself about, in words; empty: nothing.
+  std::string note{};
 };
 
 /// Reads ONNX, TFLite, graph JSON, buffer CSV or a memory-operation sequence. The content decides the format,

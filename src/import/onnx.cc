@@ -58,6 +58,7 @@ struct Read {
   wire::ModelProto proto{};
   Versions versions{};
   OnnxGraph model{};
+  std::string note{};                          ///< As Input::note.
   std::vector<Type> types{};                   ///< Per tensor.
   std::vector<std::optional<Value>> values{};  ///< Per tensor; only values that shapes depend on.
 };
@@ -167,6 +168,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
     result->values = std::move(largest.values);
     find_copies(model, result->versions, result->values);
   }
+  result->note = std::move(largest.note);
   expect_rounds_hold(model.graph, largest.given_rounds);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);
@@ -215,6 +217,7 @@ Network network_of(const std::shared_ptr<Read>& it, Constants constants, const S
     }
   }
   network.quantizations.resize(model.graph.tensors.size());
+  network.input.note = std::move(it->note);
   network.input.constants = std::move(constants);
   network.input.content = std::move(model.graph);
   return network;
@@ -224,7 +227,7 @@ Network network_of(const std::shared_ptr<Read>& it, Constants constants, const S
 
 Input read_onnx(const Source& source, const ImportOptions& options) {
   const std::unique_ptr<Read> it = read(source, options);
-  Input input;
+  Input input{.note = std::move(it->note)};
   if (options.constants) input.constants = constants_of(it->model, it->versions, it->values, source, true);
   input.content = std::move(it->model.graph);
   return input;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ class Inference {
   void apply_rule(const Operator& op, const wire::NodeProto& node, operators::NodeContext& context,
                   std::size_t subgraph, std::size_t o);
   void learn(TensorId t, const Type& inferred);
+  void drop_wrong_declaration(TensorId t, const Type& inferred);
   void compute(const Operator& op, const wire::NodeProto& node);
   [[nodiscard]] bool is_deterministic(std::size_t subgraph) const;
   void fold(Operator& op);
@@ -98,6 +100,7 @@ class Inference {
   std::vector<GivenRound> given_rounds_;
   std::size_t rounds_ = 0;  ///< Operators around the present one that may run it several times.
   std::vector<DecidedIf> decided_{};
+  std::map<TensorId, std::string> contradicted_{};  ///< Declarations that do not count, and why.
 };
 
 }  // namespace stowage::import

@@ -42,6 +42,7 @@ struct Inferred {
   std::vector<Type> own{};  ///< See Reading::own; empty if no sizes are given.
   /// Each If that takes a known branch. If there is one, the rest is not complete: take the branches, and infer anew.
   std::vector<DecidedIf> decided{};
+  std::string note{};  ///< Which declared shapes do not count, in words; empty: all do.
 };
 
 /// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant

@@ -205,6 +205,14 @@ TEST(OnnxBranches, OfAKnownConditionAreTaken) {
   EXPECT_TRUE(std::ranges::none_of(other.tensors, [](const Tensor& it) { return it.name == "axis"; }));
 }
 
+TEST(OnnxBranches, ThatAreNotTakenNeedNoSizes) {
+  OnnxParts parts = squeezing({3, 4}, 1);
+  const std::string message = testing::usage_error_of_model(onnx_model(parts), {.bounds = {{"r", 16}}});
+  expect_message(message, {"--bound 'r'", "never taken"});
+  expect_message(testing::usage_error_of_model(onnx_model(parts), {.shapes = {{"r", {4}}}}),
+                 {"--shape 'r'", "never taken"});
+}
+
 TEST(OnnxBranches, MayBeInsideOfOthers) {
   OnnxParts outer = squeezing({1, 4}, 2);
   const OnnxParts inner = squeezing({1, 4}, 2);
@@ -234,7 +242,8 @@ TEST(OnnxBranches, OfAConditionThatARunDecidesStay) {
       node("If", {"c"}, {"i"}, {attribute("then_branch", either), attribute("else_branch", either)});
   EXPECT_EQ(read_model(onnx_model(parts)).subgraphs.size(), 3U);
   // With sizes that differ from run to run the condition may, too.
-  const Graph open = read_model(onnx_model(squeezing({"N", 4}, 1)), {.dims = {{"N", {1, 8}}}});
+  const Graph open =
+      read_model(onnx_model(squeezing({1, "N"}, 1)), {.dims = {{"N", {1, 8}}}, .shapes = {{"i", {1, 8}}}});
   EXPECT_EQ(open.subgraphs.size(), 3U);
 }
 
