@@ -242,8 +242,8 @@ TEST(OnnxBranches, OfAConditionThatARunDecidesStay) {
       node("If", {"c"}, {"i"}, {attribute("then_branch", either), attribute("else_branch", either)});
   EXPECT_EQ(read_model(onnx_model(parts)).subgraphs.size(), 3U);
   // With sizes that differ from run to run the condition may, too.
-  const Graph open =
-      read_model(onnx_model(squeezing({1, "N"}, 1)), {.dims = {{"N", {1, 8}}}, .shapes = {{"i", {1, 8}}}});
+  const Graph open = read_model(onnx_model(squeezing({1, "N"}, 1)),
+                                {.dims = {{"N", {1, 8}}}, .bounds = {{"i", 32}, {"y", 32}}});
   EXPECT_EQ(open.subgraphs.size(), 3U);
 }
 
