@@ -462,5 +462,31 @@ TEST(TfliteConstants, ThatAreSparseAndDamagedAreRefused) {
       "tensor 'w': is sparse and has 4294967296 bytes, expected at most 1073741824 of all sparse tensors");
 }
 
+/// Any damage is an Error, or makes another model.
+TEST(TfliteConstants, SurviveDamageToAnyByte) {
+  TfliteTensor w{.name = "w", .shape = {2, 4}, .dtype = DType::float16, .data = std::string(8, 'x')};
+  w.sparsity =
+      TfliteSparsity{.order = {1, 0, 2},
+                     .blocks = {1},
+                     .levels = {{.is_dense = false, .segments = {0, 2}, .indices = {0, 1}, .type = 2},
+                                {.is_dense = false, .segments = {0, 1, 2}, .indices = {1, 0}, .type = 3},
+                                {.extent = 2}}};
+  const std::string bytes = testing::tflite_model(decoded(w));
+  ASSERT_NO_THROW((void)import::read_tflite_network({bytes}, {}));
+  std::size_t errors = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (const int value : {0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF}) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(value);
+      try {
+        (void)import::read_tflite_network({damaged}, {});
+      } catch (const Error&) {
+        ++errors;
+      }
+    }
+  }
+  EXPECT_GT(errors, 100U);
+}
+
 }  // namespace
 }  // namespace stowage
