@@ -61,7 +61,8 @@ struct ImportOptions {
   std::map<std::string, Bytes> bounds{};       ///< Upper bounds in bytes, for sizes that depend on data.
   std::vector<StateNames> states{};
   std::vector<ScratchRequest> scratch{};
-  /// Take the shapes in a TFLite file as they are, open sizes too, as TensorFlow Lite Micro does.
+  /// Take a TFLite file as it is, as TensorFlow Lite Micro does: open sizes have the shapes in the file, and every
+  /// operator runs, even if its inputs are constant.
   bool file_shapes = false;
   /// Also find the bytes of weights and instructions. They are read only when they are used.
   bool constants = false;
@@ -120,7 +121,8 @@ struct Input {
   ModelInfo info{};
   std::variant<Graph, Problem> content{};
   Constants constants{};  ///< Of a network, if ImportOptions::constants is set.
-  std::string note{};     ///< What was assumed of sizes that the file leaves open, in words; empty: nothing.
+  /// What was assumed of sizes that the file leaves open or contradicts itself about, in words; empty: nothing.
+  std::string note{};
 };
 
 /// Reads ONNX, TFLite, graph JSON, buffer CSV or a memory-operation sequence. The content decides the format,

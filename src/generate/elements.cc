@@ -316,7 +316,7 @@ void emit_dequantize(Writer& writer) {
   const Operands operands(writer.seen());
   operands.expect_counts(1, 1);
   const DType in = operands.input(0).dtype;
-  if (operands.output().dtype != DType::float32 || in == DType::int32)
+  if (operands.output().dtype != DType::float32 || in == DType::int32 || in == DType::float16)
     refuse("{} to {} is not supported", name_of(in), name_of(operands.output().dtype));
   emit_affine(writer, "dequantize_" + short_name(in), kernels::affine_of(operands.input(0)));
 }

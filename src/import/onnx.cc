@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "import/onnx_branches.h"
 #include "import/onnx_constants.h"
 #include "import/onnx_copies.h"
 #include "import/onnx_data_shapes.h"
@@ -57,6 +58,7 @@ struct Read {
   wire::ModelProto proto{};
   Versions versions{};
   OnnxGraph model{};
+  std::string note{};                          ///< As Input::note.
   std::vector<Type> types{};                   ///< Per tensor.
   std::vector<std::optional<Value>> values{};  ///< Per tensor; only values that shapes depend on.
 };
@@ -127,6 +129,27 @@ void expect_rounds_hold(const Graph& graph, const std::vector<GivenRound>& round
   }
 }
 
+/// The types at the largest sizes. If no size is open, each If whose condition is known is replaced by the branch that
+/// it takes; then there are others whose condition is known.
+Inferred infer_largest(Read& it, const Source& source, const ImportOptions& options) {
+  std::vector<std::vector<DecidedIf>> taken;
+  Reading reading{.takes_branches = !has_ranges(options)};
+  for (;;) {
+    Inferred inferred = infer_shapes(it.model, it.versions, source.folder, options, reading);
+    if (inferred.decided.empty() && taken.empty()) return inferred;
+    if (inferred.is_drawn || has_ranges(inferred.ranges)) {
+      reading.takes_branches = false;
+      taken.clear();
+    } else if (inferred.decided.empty()) {
+      return inferred;
+    } else {
+      taken.push_back(std::move(inferred.decided));
+    }
+    it.model = resolve_names(*it.proto.graph);
+    for (const auto& decided : taken) take_branches(it.model, decided);
+  }
+}
+
 std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   auto result = std::make_unique<Read>();
   result->proto = parse(source.bytes);
@@ -137,7 +160,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   OnnxGraph& model = result->model;
   model = resolve_names(*result->proto.graph);
   expect_sound_options(model, options);
-  Inferred largest = infer_shapes(model, result->versions, source.folder, options, {});
+  Inferred largest = infer_largest(*result, source, options);
   if (largest.is_drawn || has_ranges(largest.ranges)) {
     OpenReader(*result, source, options).read(largest);
   } else {
@@ -145,6 +168,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
     result->values = std::move(largest.values);
     find_copies(model, result->versions, result->values);
   }
+  result->note = std::move(largest.note);
   expect_rounds_hold(model.graph, largest.given_rounds);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);
@@ -193,6 +217,7 @@ Network network_of(const std::shared_ptr<Read>& it, Constants constants, const S
     }
   }
   network.quantizations.resize(model.graph.tensors.size());
+  network.input.note = std::move(it->note);
   network.input.constants = std::move(constants);
   network.input.content = std::move(model.graph);
   return network;
@@ -202,7 +227,7 @@ Network network_of(const std::shared_ptr<Read>& it, Constants constants, const S
 
 Input read_onnx(const Source& source, const ImportOptions& options) {
   const std::unique_ptr<Read> it = read(source, options);
-  Input input;
+  Input input{.note = std::move(it->note)};
   if (options.constants) input.constants = constants_of(it->model, it->versions, it->values, source, true);
   input.content = std::move(it->model.graph);
   return input;

@@ -50,8 +50,28 @@ void Inference::expect_at_least(TensorId t, const Type& known, const std::string
                                     show_type(given), what, show_type(known)));
 }
 
+/// The branch that an If takes in every run; none if that is not known.
+std::optional<std::size_t> Inference::known_branch(const Operator& op) const {
+  if (!reading_.takes_branches || rounds_ > 0 || op.bodies.size() != 2 || op.inputs.empty() || !op.inputs[0])
+    return std::nullopt;
+  const std::optional<Value>& condition = values_[*op.inputs[0]];
+  if (!condition || condition->integers.size() != 1) return std::nullopt;
+  return condition->integers[0] != 0 ? 0 : 1;
+}
+
 /// Branches may differ in a dimension; then it stays open.
-void Inference::infer_if(const Operator& op) {
+void Inference::infer_if(const Operator& op, std::size_t subgraph, std::size_t o) {
+  if (const auto branch = known_branch(op)) {
+    decided_.push_back({subgraph, o, *branch});
+    infer(op.bodies[*branch]);
+    const auto& results = graph().subgraphs[op.bodies[*branch]].outputs;
+    for (std::size_t i = 0; i < op.outputs.size() && i < results.size(); ++i) {
+      if (!op.outputs[i]) continue;
+      learn(*op.outputs[i], types_[results[i]]);
+      values_[*op.outputs[i]] = values_[results[i]];
+    }
+    return;
+  }
   for (const std::size_t body : op.bodies) infer(body);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (!op.outputs[i]) continue;

@@ -14,7 +14,6 @@
 #include "import/onnx_constants.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "base/text.h"
 #include "import/onnx_values.h"
 #include "import/readers.h"
+#include "import/recipes.h"
 #include "operators/facts.h"
 
 namespace stowage::import {
@@ -42,12 +42,6 @@ bool has_external_data(const AttributeProto& attribute) {
     return (*sparse)->values.is_external || (*sparse)->indices.is_external;
   const auto* const tensors = attribute.get<std::vector<AttributeProto::Tensor>>();
   return tensors != nullptr && std::ranges::any_of(*tensors, [](const auto& it) { return it->is_external; });
-}
-
-/// "float32[2,3]"; none for tensors of text or of unknown shape.
-std::optional<std::string> type_in_words(const Tensor& tensor) {
-  if (!tensor.shape || !bits_of(tensor.dtype)) return std::nullopt;
-  return fmt::format("{}[{}]", name_of(tensor.dtype), fmt::join(*tensor.shape, ","));
 }
 
 class ConstantReader {

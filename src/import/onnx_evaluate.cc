@@ -14,14 +14,11 @@
 #include <unordered_map>
 
 #include "base/checked.h"
+#include "import/onnx_evaluation.h"
 
 namespace stowage::import {
-namespace {}  // namespace
-
 namespace evaluation {  // short names of operators, which the rules of shapes have too
-namespace {
 
-/// The element of a broadcast operand for `index` of the result.
 std::size_t broadcast_index(std::size_t index, const Shape& result, const Shape& operand) {
   std::size_t at = 0;
   std::size_t stride = 1;
@@ -46,26 +43,7 @@ bool broadcasts_to(const Shape& operand, const Shape& result) {
   return true;
 }
 
-/// A node under evaluation: its known inputs, and its result so far.
-struct Evaluation {
-  const wire::NodeProto& node;
-  std::span<const Value* const> inputs;
-  NearbyFiles* files = nullptr;  ///< Of tensors in attributes.
-  Value result{};
-  std::size_t count = 0;  ///< Elements of the result.
-
-  [[nodiscard]] bool has(std::size_t input) const {
-    return input < inputs.size() && inputs[input] != nullptr;
-  }
-  [[nodiscard]] const Value& in(std::size_t input) const { return *inputs[input]; }
-  [[nodiscard]] std::int64_t attribute(std::string_view name, std::int64_t otherwise) const {
-    for (const wire::AttributeProto& it : node.attribute) {
-      const auto* const integer = it.get<std::int64_t>();
-      if (it.name == name && integer != nullptr) return *integer;
-    }
-    return otherwise;
-  }
-};
+namespace {
 
 using Integer = std::optional<std::int64_t>;
 
@@ -76,17 +54,48 @@ bool copy(Evaluation& it) {
   return true;
 }
 
+/// Whether an integer type of at most 32 bits has the number; others have all.
+bool is_in_range(std::int64_t number, int type) {
+  const auto is_in = [number]<typename Type>(Type) {
+    return number >= std::numeric_limits<Type>::min() && number <= std::numeric_limits<Type>::max();
+  };
+  switch (type) {
+    case element::int8:
+      return is_in(std::int8_t{});
+    case element::uint8:
+      return is_in(std::uint8_t{});
+    case element::int16:
+      return is_in(std::int16_t{});
+    case element::uint16:
+      return is_in(std::uint16_t{});
+    case element::int32:
+      return is_in(std::int32_t{});
+    case element::uint32:
+      return is_in(std::uint32_t{});
+    default:
+      return true;
+  }
+}
+
 bool compute_cast(Evaluation& it) {
   if (!it.has(0) || it.in(0).size() != it.count) return false;
-  if (it.in(0).is_real() == it.result.is_real()) return copy(it);
+  if (it.in(0).is_real() && it.result.is_real()) return copy(it);
+  const int type = it.result.elem_type;
+  if (!it.in(0).is_real() && !it.result.is_real()) {
+    for (const std::int64_t number : it.in(0).integers) {
+      if (type != element::boolean && !is_in_range(number, type)) return false;
+      it.result.integers.push_back(type == element::boolean ? (number != 0 ? 1 : 0) : number);
+    }
+    return true;
+  }
   if (it.result.is_real()) {
     it.result.reals.assign(it.in(0).integers.begin(), it.in(0).integers.end());
     return true;
   }
   for (const double real : it.in(0).reals) {
     if (!(std::abs(real) < static_cast<double>(largest_value))) return false;
-    it.result.integers.push_back(it.result.elem_type == element::boolean ? (real != 0 ? 1 : 0)
-                                                                         : static_cast<std::int64_t>(real));
+    it.result.integers.push_back(type == element::boolean ? (real != 0 ? 1 : 0)
+                                                          : static_cast<std::int64_t>(real));
   }
   return true;
 }
@@ -140,72 +149,6 @@ bool unary(Evaluation& it, const OnInteger& on_integer, const OnReal& on_real) {
   for (std::int64_t& integer : it.result.integers) integer = on_integer(integer);
   for (double& real : it.result.reals) real = on_real(real);
   return true;
-}
-
-template <typename Pick>
-bool pick_from_first(Evaluation& it, const Pick& index_of) {
-  for (std::size_t i = 0; i < it.count; ++i) {
-    const std::optional<std::size_t> index = index_of(i);
-    if (!index || *index >= it.in(0).size()) return false;
-    if (it.result.is_real()) {
-      it.result.reals.push_back(it.in(0).reals[*index]);
-    } else {
-      it.result.integers.push_back(it.in(0).integers[*index]);
-    }
-  }
-  return true;
-}
-
-bool compute_gather(Evaluation& it) {
-  if (!it.has(0) || !it.has(1) || it.in(0).shape.size() != 1 || it.in(1).is_real() ||
-      it.in(1).size() != it.count)
-    return false;
-  const auto size = static_cast<std::int64_t>(it.in(0).size());
-  return pick_from_first(it, [&](std::size_t i) -> std::optional<std::size_t> {
-    std::int64_t index = it.in(1).integers[i];
-    if (index < 0) index += size;
-    if (index < 0 || index >= size) return std::nullopt;
-    return static_cast<std::size_t>(index);
-  });
-}
-
-/// Slices a vector; starts and steps are inputs, or attributes in older versions.
-bool compute_slice(Evaluation& it) {
-  if (!it.has(0) || it.in(0).shape.size() != 1) return false;
-  Integer start;
-  std::int64_t step = 1;
-  if (it.has(1) && it.in(1).integers.size() == 1) start = it.in(1).integers[0];
-  if (it.inputs.size() > 4) {
-    if (!it.has(4) || it.in(4).integers.size() != 1) return false;
-    step = it.in(4).integers[0];
-  }
-  for (const wire::AttributeProto& attribute : it.node.attribute) {
-    const auto* const starts = attribute.get<Shape>();
-    if (attribute.name == "starts" && starts != nullptr && starts->size() == 1) start = starts->front();
-  }
-  const auto size = static_cast<std::int64_t>(it.in(0).size());
-  if (!start || step == 0 || std::abs(step) > most_elements) return false;
-  std::int64_t first = *start < 0 ? std::max(*start, -size) + size : *start;
-  first = std::clamp<std::int64_t>(first, 0, step > 0 ? size : std::max<std::int64_t>(size - 1, 0));
-  return pick_from_first(it, [&](std::size_t i) -> std::optional<std::size_t> {
-    const std::int64_t index = first + static_cast<std::int64_t>(i) * step;
-    return index < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(index));
-  });
-}
-
-bool concat(Evaluation& it) {
-  for (std::size_t i = 0; i < it.inputs.size(); ++i) {
-    if (!it.has(i) || it.in(i).shape.size() != 1 || it.in(i).is_real() != it.result.is_real()) return false;
-    it.result.integers.insert(it.result.integers.end(), it.in(i).integers.begin(), it.in(i).integers.end());
-    it.result.reals.insert(it.result.reals.end(), it.in(i).reals.begin(), it.in(i).reals.end());
-  }
-  return it.result.size() == it.count;
-}
-
-bool compute_expand(Evaluation& it) {
-  if (!it.has(0) || !broadcasts_to(it.in(0).shape, it.result.shape)) return false;
-  return pick_from_first(
-      it, [&](std::size_t i) { return std::optional(broadcast_index(i, it.result.shape, it.in(0).shape)); });
 }
 
 bool where(Evaluation& it) {
@@ -305,8 +248,9 @@ const std::unordered_map<std::string_view, EvaluationRule>& rules() {
       {"Cast", compute_cast},
       {"Gather", compute_gather},
       {"Slice", compute_slice},
-      {"Concat", concat},
+      {"Concat", compute_concat},
       {"Expand", compute_expand},
+      {"Transpose", compute_transpose},
       {"Where", where},
       {"Range", compute_range},
       {"Add", [](Evaluation& it) { return binary(it, base::checked_add, std::plus<double>()); }},

@@ -155,7 +155,10 @@ std::vector<TensorId> GivenSizes::named(const std::string& name) const {
   return tensors;
 }
 
-std::string GivenSizes::own_words(TensorId tensor, const std::vector<Type>& types) const {
+std::string GivenSizes::own_words(const std::vector<TensorId>& tensors,
+                                  const std::vector<Type>& types) const {
+  if (tensors.empty()) return "it is in a branch that is never taken";
+  const TensorId tensor = tensors.front();
   return fmt::format("{} is {} without it", describe(model_.graph, tensor), show_type(types[tensor]));
 }
 
@@ -169,7 +172,7 @@ void GivenSizes::range_shapes(const std::vector<Type>& types, ImportOptions& res
       if (std::ranges::none_of(tensors, is_open)) {
         if (is_range(size))
           throw UsageError(fmt::format("--shape {}: dimension {} is a range, but {}", base::quoted(name),
-                                       axis, own_words(tensors.front(), types)));
+                                       axis, own_words(tensors, types)));
         size = exactly(size);
         continue;
       }
@@ -179,8 +182,8 @@ void GivenSizes::range_shapes(const std::vector<Type>& types, ImportOptions& res
     }
     const bool gives_rank = std::ranges::any_of(tensors, [&](TensorId t) { return !own_[t].dims; });
     if (!has_effect && !gives_rank)
-      throw UsageError(fmt::format("--shape {}: has no effect, as {}", base::quoted(name),
-                                   own_words(tensors.front(), types)));
+      throw UsageError(
+          fmt::format("--shape {}: has no effect, as {}", base::quoted(name), own_words(tensors, types)));
   }
 }
 
@@ -205,7 +208,7 @@ void GivenSizes::range_dims(const std::vector<Type>& types, ImportOptions& resul
       const auto other = elsewhere.find(name);
       throw UsageError(fmt::format("--dim {}: has no effect{}", base::quoted(name),
                                    other == elsewhere.end() ? std::string(", as no tensor depends on it")
-                                                            : ", as " + own_words(other->second, types)));
+                                                            : ", as " + own_words({other->second}, types)));
     }
     size = of_caller.contains(name) && !size.least ? exactly(size) : at_most(size);
   }
@@ -215,8 +218,8 @@ void GivenSizes::expect_bounds_used(const std::vector<Type>& types) const {
   for (const auto& [name, bytes] : options_.bounds) {
     const std::vector<TensorId> tensors = named(name);
     if (std::ranges::any_of(tensors, [&](TensorId t) { return bounded_.contains(t); })) continue;
-    throw UsageError(fmt::format("--bound {}: has no effect, as {}", base::quoted(name),
-                                 own_words(tensors.front(), types)));
+    throw UsageError(
+        fmt::format("--bound {}: has no effect, as {}", base::quoted(name), own_words(tensors, types)));
   }
 }
 

@@ -42,7 +42,8 @@ class GivenSizes {
   void range_shapes(const std::vector<Type>& types, ImportOptions& result) const;
   void expect_bounds_used(const std::vector<Type>& types) const;
   [[nodiscard]] std::vector<TensorId> named(const std::string& name) const;
-  [[nodiscard]] std::string own_words(TensorId tensor, const std::vector<Type>& types) const;
+  [[nodiscard]] std::string own_words(const std::vector<TensorId>& tensors,
+                                      const std::vector<Type>& types) const;
 
   const OnnxGraph& model_;
   const ImportOptions& options_;

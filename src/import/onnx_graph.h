@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct OnnxGraph {
   std::vector<std::vector<const wire::NodeProto*>> nodes;  ///< Per subgraph, per operator.
   std::vector<const wire::TypeProto*> declared;            ///< Per tensor; null if the file declares no type.
   std::vector<const wire::TensorProto*> initializers;      ///< Per tensor; null if it has none.
+  std::vector<std::shared_ptr<const wire::NodeProto>> made{};  ///< Nodes that are not in the file.
 };
 
 /// Resolves names to tensors; bodies also see the scopes around them. Throws Error for a name that is

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ class Inference {
   void apply_rule(const Operator& op, const wire::NodeProto& node, operators::NodeContext& context,
                   std::size_t subgraph, std::size_t o);
   void learn(TensorId t, const Type& inferred);
+  void drop_wrong_declaration(TensorId t, const Type& inferred);
   void compute(const Operator& op, const wire::NodeProto& node);
   [[nodiscard]] bool is_deterministic(std::size_t subgraph) const;
   void fold(Operator& op);
@@ -54,7 +56,8 @@ class Inference {
 
   // Operators with bodies, in onnx_bodies.cc
 
-  void infer_if(const Operator& op);
+  void infer_if(const Operator& op, std::size_t subgraph, std::size_t o);
+  [[nodiscard]] std::optional<std::size_t> known_branch(const Operator& op) const;
   void infer_loop(const Operator& op, std::size_t subgraph, std::size_t o);
   void infer_scan(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o);
   [[noreturn]] void reject(std::size_t subgraph, std::size_t o, const std::string& problem);
@@ -95,6 +98,9 @@ class Inference {
   std::vector<bool> is_result_;  ///< An operator writes it.
   bool is_drawn_ = false;
   std::vector<GivenRound> given_rounds_;
+  std::size_t rounds_ = 0;  ///< Operators around the present one that may run it several times.
+  std::vector<DecidedIf> decided_{};
+  std::map<TensorId, std::string> contradicted_{};  ///< Declarations that do not count, and why.
 };
 
 }  // namespace stowage::import

@@ -34,6 +34,19 @@ bool is_useful_type(const Type& type) {
   return has_element_type(type) || (type.kind != Type::Kind::tensor && type.kind != Type::Kind::none);
 }
 
+std::string note_of(const std::map<TensorId, std::string>& contradicted) {
+  if (contradicted.empty()) return "";
+  constexpr std::size_t most = 3;
+  std::string text = "declared shapes that operators contradict do not count";
+  std::size_t shown = 0;
+  for (const auto& [tensor, words] : contradicted) {
+    if (shown == most) break;
+    text += (shown++ == 0 ? ": " : "; ") + words;
+  }
+  if (contradicted.size() > most) text += fmt::format("; and {} more", contradicted.size() - most);
+  return text;
+}
+
 }  // namespace
 
 Inference::Inference(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
@@ -69,9 +82,12 @@ Inferred Inference::run() {
   }
   expect_inputs_settled();
   infer(0);
+  Inferred result;
+  result.is_drawn = is_drawn_;
+  result.decided = std::move(decided_);
+  if (!result.decided.empty()) return result;
   for (TensorId t = 0; t < types_.size(); ++t) settle(t);
   expect_settled();
-  Inferred result;
   if (reading_.number == 0) result.ranges = given_.ranges(types_);
   for (TensorId t = 0; t < reading_.varying.size(); ++t) {
     if (reading_.varying[t]) values_[t].reset();
@@ -79,8 +95,8 @@ Inferred Inference::run() {
   result.own = given_.own_types();
   result.types = std::move(types_);
   result.values = std::move(values_);
-  result.is_drawn = is_drawn_;
   result.given_rounds = std::move(given_rounds_);
+  result.note = note_of(contradicted_);
   return result;
 }
 
@@ -136,16 +152,19 @@ void Inference::infer(std::size_t subgraph) {
 void Inference::infer_operator(std::size_t subgraph, std::size_t o) {
   Operator& op = graph().subgraphs[subgraph].operators[o];
   const wire::NodeProto& node = *model_.nodes[subgraph][o];
+  const bool repeats = !op.bodies.empty() && op.type != "If";
+  rounds_ += repeats ? 1 : 0;
   if (op.type == "Loop") {
     infer_loop(op, subgraph, o);
   } else if (op.type == "If") {
-    infer_if(op);
+    infer_if(op, subgraph, o);
   } else if (op.type == "Scan") {
     infer_scan(op, node, subgraph, o);
   } else {
     for (const std::size_t body : op.bodies) infer(body);
     infer_plain(op, node, subgraph, o);
   }
+  rounds_ -= repeats ? 1 : 0;
   for (const auto& output : op.outputs) {
     if (output) fill_given_shape(*output);
   }
@@ -196,12 +215,27 @@ void Inference::apply_rule(const Operator& op, const wire::NodeProto& node, oper
   }
 }
 
+/// A declared shape that a rule contradicts does not count: exporters leave wrong ones behind, and runtimes do not mind.
+void Inference::drop_wrong_declaration(TensorId t, const Type& inferred) {
+  Type& known = types_[t];
+  if (model_.declared[t] == nullptr || !is_result_[t] || is_given(t) || contradicted_.contains(t)) return;
+  if (inferred.kind != Type::Kind::tensor || !inferred.dims || is_compatible(inferred, known)) return;
+  const Type declared = declared_type(*model_.declared[t], options_.dims);
+  Type as_inferred = known;
+  as_inferred.dims = inferred.dims;
+  if (is_compatible(inferred, declared) || !is_compatible(inferred, as_inferred)) return;
+  contradicted_.emplace(t, fmt::format("{} is {} by shape inference but {} in the file", place(t),
+                                       show_type(inferred), show_type(declared)));
+  known = as_inferred;
+}
+
 /// Merges an inferred type with what is known of the tensor.
 void Inference::learn(TensorId t, const Type& inferred) {
   Type& known = types_[t];
   if (given_.are_any() && !is_compatible(inferred, known) && is_compatible(inferred, given_.own_type(t)))
     throw Error(place(t), fmt::format("is {} by the model itself but {} by --dim or --shape",
                                       show_type(inferred), show_type(known)));
+  drop_wrong_declaration(t, inferred);
   given_.know(t, inferred);
   if (inferred.kind == known.kind && inferred.elem_type == known.elem_type && inferred.dims == known.dims &&
       known.kind == Type::Kind::tensor)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "import/onnx_branches.h"
 #include "import/onnx_graph.h"
 #include "import/onnx_types.h"
 #include "import/onnx_values.h"
@@ -22,6 +23,8 @@ struct Reading {
   /// What the model itself says about each tensor at the largest sizes: a given shape decides only what this leaves
   /// open. Null at the largest sizes.
   const std::vector<Type>* own = nullptr;
+  /// An If whose condition is known at these sizes is only as large as the branch that it takes.
+  bool takes_branches = false;
 };
 
 /// A carried value whose largest shape before a round is given, and what the round makes of it.
@@ -37,6 +40,9 @@ struct Inferred {
   bool is_drawn = false;   ///< Readings besides the first draw what a run decides: see `draw`.
   std::vector<GivenRound> given_rounds{};
   std::vector<Type> own{};  ///< See Reading::own; empty if no sizes are given.
+  /// Each If that takes a known branch. If there is one, the rest is not complete: take the branches, and infer anew.
+  std::vector<DecidedIf> decided{};
+  std::string note{};  ///< Which declared shapes do not count, in words; empty: all do.
 };
 
 /// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant

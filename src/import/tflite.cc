@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
+#include "import/tflite_constants.h"
 #include "import/tflite_copies.h"
 #include "import/tflite_shapes.h"
 #include "import/tflite_tables.h"
@@ -146,6 +147,7 @@ class Reader {
     for (TensorId t = 0; t < graph_.tensors.size(); ++t)
       located([&] { find_size(t); }, [&] { return describe(graph_, t); });
     for (const auto& [name, bytes] : options_.bounds) expect_used_bound(name);
+    if (!options_.file_shapes) fold_decoders(graph_);
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) read_copies(s);
     mark(graph_.subgraphs[0].inputs, TensorKind::input);
     mark(graph_.subgraphs[0].outputs, TensorKind::output);

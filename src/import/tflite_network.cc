@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "import/tflite.h"
+#include "import/tflite_constants.h"
 #include "import/tflite_tables.h"
 
 namespace stowage::import {

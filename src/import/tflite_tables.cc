@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
-
-#include "import/tflite.h"
 
 namespace stowage::import {
 namespace {
@@ -88,7 +85,7 @@ std::optional<Value> value_of(const tflite::Model& model, std::string_view file,
                               const Shape& shape, const std::function<void(std::size_t bytes)>& spend) {
   Value value{.elem_type = element_type_of(tensor), .shape = shape, .integers = {}, .reals = {}};
   const auto count = small_count(value.elem_type, shape);
-  if (!count || tensor.external_buffer() != 0) return std::nullopt;
+  if (!count || tensor.external_buffer() != 0 || tensor.sparsity() != nullptr) return std::nullopt;
   const std::string_view data = stored_data(model, file, tensor);
   spend(std::min(data.size(), *count * sizeof(std::int64_t)));
   if (value.elem_type == element::int32) read_stored<std::int32_t>(data, *count, value.integers);
@@ -96,32 +93,6 @@ std::optional<Value> value_of(const tflite::Model& model, std::string_view file,
   if (value.elem_type == element::boolean) read_stored<std::uint8_t>(data, *count, value.integers);
   if (value.elem_type == element::float32) read_stored<float>(data, *count, value.reals);
   return value.size() == *count ? std::optional(value) : std::nullopt;
-}
-
-Constants constants_of(const TfliteFile& file, const Graph& graph) {
-  Constants constants;
-  ReadingBudget budget(file.bytes().size());
-  const auto read_tensor = [&](const tflite::Tensor& source, TensorId id) {
-    const Tensor& tensor = graph.tensors[id];
-    const bool is_state = tensor.kind == TensorKind::state;
-    if (!is_state && tensor.kind != TensorKind::weight && tensor.kind != TensorKind::instruction) return;
-    if (source.external_buffer() != 0)
-      throw Error("", "has its data in another file, expected it in this one");
-    const std::string_view stored = stored_data(file.model(), file.bytes(), source);
-    if (is_state && stored.empty()) return;
-    if (static_cast<Bytes>(stored.size()) != tensor.bytes)
-      throw Error("", fmt::format("has {} bytes of data, expected {}", stored.size(), tensor.bytes));
-    budget.spend(stored.size());
-    constants.set(id, std::as_bytes(std::span(stored)));
-  };
-  TensorId id = 0;
-  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
-    const tflite::SubGraph& subgraph = at(file.model().subgraphs(), s);
-    for (std::size_t t = 0; t < count(subgraph.tensors()); ++t, ++id)
-      located([&] { read_tensor(at(subgraph.tensors(), t), id); }, [&] { return describe(graph, id); });
-  }
-  constants.hold(file.holder());
-  return constants;
 }
 
 }  // namespace stowage::import

@@ -82,8 +82,4 @@ struct ReadGraph {
 
 [[nodiscard]] ReadGraph read_graph(const TfliteFile& file, const ImportOptions& options);
 
-/// The file's data for weights, instructions and variables, in place. Throws Error unless data and tensor
-/// have equal sizes.
-[[nodiscard]] Constants constants_of(const TfliteFile& file, const Graph& graph);
-
 }  // namespace stowage::import

@@ -75,6 +75,8 @@ struct Facts {
   std::optional<CarriedAxis> (*carries)(const Site& site) = nullptr;
   /// The multiplications of a run, including those in the padding; none: too many to count.
   std::optional<std::int64_t> (*multiplies)(const Site& site) = nullptr;
+  /// It only says what its one input stands for: importers compute it once if that is constant.
+  bool decodes = false;
   bool is_custom = false;  ///< TFLite's file names it, not its number.
   /// Its kernel in TensorFlow Lite Micro does nothing if its output has the address of its input.
   bool is_left_alone = false;

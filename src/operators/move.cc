@@ -76,7 +76,7 @@ std::span<const Facts> move_family() {
        .shape = shapes::concatenate,
        .copies = copies::concat_alone,
        .rows = concat},
-      {.tflite = "DENSIFY", .shape = shapes::like_first},
+      {.tflite = "DENSIFY", .shape = shapes::like_first, .decodes = true},
       {.tflite = "DILATE", .shape = tflite_shapes::dilate},
       {.tflite = "MATRIX_SET_DIAG", .shape = shapes::like_first},
       {.tflite = "MIRROR_PAD", .shape = tflite_shapes::pad, .rows = mirror_pad},

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "c_packages.h"
 #include "kernels/kernel.h"
 #include "kernels/kernels.h"
 #include "onnx_models.h"
@@ -22,6 +23,7 @@
 #include "stowage/report.h"
 #include "stowage/run.h"
 #include "stowage/tflm.h"
+#include "temporary.h"
 #include "tflite_generated.h"
 #include "tflite_models.h"
 
@@ -160,6 +162,47 @@ TEST(GenerateOperands, ResourceVariablesAreRefusedByName) {
       EXPECT_NE(std::string(error.what()).find(type), std::string::npos) << error.what();
     EXPECT_EQ(std::string(error.what()).find("--extern"), std::string::npos) << error.what();
   }
+}
+
+/// float16 and sparse weights are in flash as the float32 that they stand for.
+TEST(GenerateOperands, WeightsInASmallerFormAreFloat32) {
+  const std::vector<std::uint16_t> weights{0x3C00, 0xC000, 0x0001, 0x3800};
+  const std::vector<std::uint16_t> bias{0xBC00, 0x4400};
+  const auto text_of = [](const std::vector<std::uint16_t>& numbers) {
+    return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(std::uint16_t));
+  };
+  const testing::TfliteSparsity sparsity{
+      .order = {0, 1},
+      .levels = {{.extent = 2}, {.is_dense = false, .segments = {0, 1, 4}, .indices = {2, 0, 1, 3}}}};
+  const std::string bytes =
+      testing::tflite_model(
+          {.subgraphs = {
+               {.tensors = {{.name = "x", .shape = {1, 4}},
+                            {.name = "w",
+                             .shape = {2, 4},
+                             .dtype = DType::float16,
+                             .data = text_of(weights),
+                             .sparsity = sparsity},
+                            {.name = "dense", .shape = {2, 4}, .dtype = DType::float16},
+                            {.name = "real", .shape = {2, 4}},
+                            {.name = "b", .shape = {2}, .dtype = DType::float16, .data = text_of(bias)},
+                            {.name = "bias", .shape = {2}},
+                            {.name = "y", .shape = {1, 2}}},
+                .operators =
+                    {{.type = "DENSIFY", .inputs = {1}, .outputs = {2}},
+                     {.type = "DEQUANTIZE", .inputs = {2}, .outputs = {3}},
+                     {.type = "DEQUANTIZE", .inputs = {4}, .outputs = {5}},
+                     {.type = "FULLY_CONNECTED", .inputs = {0, 3, 5}, .outputs = {6}, .numbers = {0, 0, 0}}},
+                .inputs = {0},
+                .outputs = {6}}}});
+  const Network network = parse_network(bytes, "m.tflite");
+  const Package package =
+      generate_package(network, make_plan(network.input).plan, {.name = "small", .cases = 3});
+  EXPECT_EQ(package.weights, 40);
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  packages.add("small", package);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
 }  // namespace

@@ -137,21 +137,31 @@ TEST(OnnxShape, BelievesDeclarationsWhereThereIsNoRule) {
                  {"'a'", "custom.Mystery", "no known element type", "--bound a=SIZE"});
 }
 
-TEST(OnnxShape, RefusesDeclarationsThatAreWrong) {
-  const auto error_with = [](const onnx::ValueInfoProto& declared) {
-    return error_of_model(onnx_model({.nodes = {node("Relu", {"x"}, {"a"}), node("Relu", {"a"}, {"y"})},
-                                      .inputs = {tensor_value("x", {2, 3})},
-                                      .outputs = {untyped_value("y")},
-                                      .declared = {declared}}));
+TEST(OnnxShape, NotesDeclaredShapesThatAreWrong) {
+  const auto model_with = [](const onnx::ValueInfoProto& declared) {
+    return onnx_model({.nodes = {node("Relu", {"x"}, {"a"}), node("Relu", {"a"}, {"y"})},
+                       .inputs = {tensor_value("x", {2, 3})},
+                       .outputs = {untyped_value("y")},
+                       .declared = {declared}});
   };
-  EXPECT_EQ(error_with(tensor_value("a", {2, 3})), "");
-  EXPECT_EQ(error_with(tensor_value("a", {"N", "?"})), "");
-  EXPECT_EQ(error_with(value_of_any_shape("a")), "");
-  expect_message(error_with(tensor_value("a", {2, 4})),
-                 {"'a'", "float32[2,3] by shape inference", "float32[2,4] in the file"});
-  expect_message(error_with(tensor_value("a", {2, 3, 1})), {"'a'", "float32[2,3]", "float32[2,3,1]"});
-  expect_message(error_with(tensor_value("a", {2, 3}, TensorProto::INT8)),
+  const auto note_with = [&](const onnx::ValueInfoProto& declared) {
+    const Input input = parse_input(model_with(declared).SerializeAsString(), "x.onnx");
+    EXPECT_EQ(tensor_named(std::get<Graph>(input.content), "a").shape, (Shape{2, 3}));
+    EXPECT_EQ(tensor_named(std::get<Graph>(input.content), "y").shape, (Shape{2, 3}));
+    return input.note;
+  };
+  EXPECT_EQ(note_with(tensor_value("a", {2, 3})), "");
+  EXPECT_EQ(note_with(tensor_value("a", {"N", "?"})), "");
+  EXPECT_EQ(note_with(value_of_any_shape("a")), "");
+  EXPECT_EQ(
+      note_with(tensor_value("a", {2, 4})),
+      "declared shapes that operators contradict do not count: tensor 'a' is float32[2,3] by shape inference "
+      "but float32[2,4] in the file");
+  expect_message(note_with(tensor_value("a", {"?", 3, 1})), {"'a'", "float32[2,3]", "float32[?,3,1]"});
+  expect_message(error_of_model(model_with(tensor_value("a", {2, 3}, TensorProto::INT8))),
                  {"'a'", "float32[2,3]", "int8[2,3]"});
+  expect_message(error_of_model(model_with(tensor_value("a", {2, "?"})), {.shapes = {{"a", {2, 4}}}}),
+                 {"'a'", "[2,4]"});
 }
 
 // Element types.
@@ -724,13 +734,14 @@ TEST(OnnxShape, LeavesWhatItDoesNotKnowToDeclarations) {
   EXPECT_EQ(tensor_named(read_model(onnx_model(parts, 18)), "y").bytes, 100);
 }
 
-TEST(OnnxShape, RefusesDeclarationsAgainstItsOwnRules) {
+TEST(OnnxShape, PrefersItsOwnRulesToDeclarations) {
   OnnxParts parts{.nodes = {node("ReduceMax", {"x", "axes"}, {"y"})},
                   .inputs = {tensor_value("x", {2, 3})},
                   .outputs = {tensor_value("y", {3})},
                   .initializers = {vector_of("axes", {0})}};
-  expect_message(error_of_model(onnx_model(parts, 18)),
-                 {"'y'", "float32[1,3] by shape inference", "float32[3] in the file"});
+  const Input input = parse_input(onnx_model(parts, 18).SerializeAsString(), "x.onnx");
+  EXPECT_EQ(tensor_named(std::get<Graph>(input.content), "y").shape, (Shape{1, 3}));
+  expect_message(input.note, {"'y'", "float32[1,3] by shape inference", "float32[3] in the file"});
 }
 
 // Shapes that the network computes.

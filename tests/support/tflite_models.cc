@@ -106,7 +106,7 @@ class Writer {
     const std::uint32_t buffer = tensor.buffer.value_or(write_buffer(tensor));
     const TensorType type = tensor.type ? static_cast<TensorType>(*tensor.type) : type_of(tensor.dtype);
     return tflite::CreateTensorDirect(builder_, &tensor.shape, type, buffer, name_of(tensor.name),
-                                      write_quantization(tensor), tensor.is_variable,
+                                      write_quantization(tensor), tensor.is_variable, write_sparsity(tensor),
                                       tensor.signature.empty() ? nullptr : &tensor.signature, tensor.has_rank,
                                       tensor.external_buffer);
   }
@@ -115,6 +115,30 @@ class Writer {
     if (tensor.scale.empty() && tensor.zero_point.empty() && tensor.details == 0) return 0;
     return tflite::CreateQuantizationParametersDirect(builder_, &tensor.scale, &tensor.zero_point,
                                                       tensor.details, tensor.quantized_dimension);
+  }
+
+  Offset<tflite::SparsityParameters> write_sparsity(const TfliteTensor& tensor) {
+    if (!tensor.sparsity) return 0;
+    std::vector<Offset<tflite::DimensionMetadata>> levels;
+    for (const TfliteLevel& level : tensor.sparsity->levels) {
+      const auto segments = write_indices(level.segments, level.type);
+      const auto indices = write_indices(level.indices, level.type);
+      const auto type = level.is_dense ? tflite::SparseIndexVector::NONE
+                                       : static_cast<tflite::SparseIndexVector>(level.type);
+      levels.push_back(tflite::CreateDimensionMetadata(
+          builder_, static_cast<tflite::DimensionType>(level.format.value_or(level.is_dense ? 0 : 1)),
+          level.extent, type, level.is_dense ? 0 : segments, type, level.is_dense ? 0 : indices));
+    }
+    return tflite::CreateSparsityParametersDirect(builder_, &tensor.sparsity->order, &tensor.sparsity->blocks,
+                                                  &levels);
+  }
+
+  Offset<void> write_indices(const std::vector<std::int32_t>& numbers, std::uint8_t type) {
+    const std::vector<std::uint16_t> words(numbers.begin(), numbers.end());
+    const std::vector<std::uint8_t> bytes(numbers.begin(), numbers.end());
+    if (type == 3) return tflite::CreateUint8VectorDirect(builder_, &bytes).Union();
+    if (type == 2) return tflite::CreateUint16VectorDirect(builder_, &words).Union();
+    return tflite::CreateInt32VectorDirect(builder_, &numbers).Union();
   }
 
   std::uint32_t write_buffer(const TfliteTensor& tensor) {

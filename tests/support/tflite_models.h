@@ -23,6 +23,22 @@ struct TfliteRange {
   std::uint64_t size = 0;
 };
 
+/// A level of a sparse constant's tree.
+struct TfliteLevel {
+  bool is_dense = true;
+  std::int32_t extent = 0;
+  std::vector<std::int32_t> segments{};
+  std::vector<std::int32_t> indices{};
+  std::uint8_t type = 1;        ///< Of the numbers: 1 of 32 bits, 2 of 16, 3 of 8.
+  std::optional<int> format{};  ///< Instead of 0 or 1.
+};
+
+struct TfliteSparsity {
+  std::vector<std::int32_t> order{};
+  std::vector<std::int32_t> blocks{};
+  std::vector<TfliteLevel> levels{};
+};
+
 struct TfliteTensor {
   std::string name{};
   std::vector<std::int32_t> shape{};
@@ -40,6 +56,7 @@ struct TfliteTensor {
   std::vector<std::int64_t> zero_point{};
   int quantized_dimension = 0;
   std::uint8_t details = 0;  ///< The kind of a quantization without scales.
+  std::optional<TfliteSparsity> sparsity{};
 };
 
 struct TfliteOperator {

@@ -311,6 +311,7 @@ Kernel prepare_depth(const Signature& signature) {
 
 TablePart movement_kernels() {
   return {{"BROADCAST_TO", prepare_broadcast_to},
+          {"DENSIFY", prepare_copy},
           {"DEPTH_TO_SPACE", prepare_depth<false>},
           {"EXPAND_DIMS", prepare_copy},
           {"MIRROR_PAD", prepare_mirror_pad},

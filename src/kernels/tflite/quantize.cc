@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "kernels/onnx/elements.h"
 #include "kernels/tflite/families.h"
 #include "kernels/tflite/fixed_point.h"
 #include "kernels/tflite/stretch.h"
@@ -73,11 +74,41 @@ Kernel prepare_quantize(const Signature& signature) {
   });
 }
 
+template <typename Input>
+Kernel dequantize_channels(const Operands& operands) {
+  const Argument& input = operands.input(0);
+  const Quantization& own = *input.quantization;
+  if (!input.is_constant) refuse("its input has {} scales and is not constant", own.scales.size());
+  if (own.axis >= input.shape.size() || own.zero_points.size() != own.scales.size() ||
+      input.shape[own.axis] != static_cast<std::int64_t>(own.scales.size()))
+    refuse("its input has {} scales, expected one for each index of a dimension", own.scales.size());
+  const std::int64_t count = count_of(input.shape);
+  if (count_of(operands.output().shape) != count)
+    refuse("its input has {} numbers, its output {}", count, count_of(operands.output().shape));
+  const auto inner = static_cast<std::size_t>(strides_of(input.shape)[own.axis]);
+  return {.run = [own, inner, count](const Pointers& at) {
+    const auto* const from = at.input<Input>(0);
+    auto* const to = at.output<float>(0);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      const std::size_t channel = i / inner % own.scales.size();
+      const std::int64_t difference = std::int64_t{from[i]} - own.zero_points[channel];
+      to[i] = static_cast<float>(static_cast<double>(own.scales[channel]) * static_cast<double>(difference));
+    }
+  }};
+}
+
 Kernel prepare_dequantize(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(1, 1);
   if (operands.output().dtype != DType::float32)
     refuse("its output is {}, expected float32", name_of(operands.output().dtype));
+  if (operands.input(0).dtype == DType::float16)
+    return unary_kernel<onnx_ops::Half, float>(operands, [](onnx_ops::Half x) { return value_of(x); });
+  const Quantization* const quantization = operands.input(0).quantization;
+  if (quantization != nullptr && quantization->scales.size() > 1)
+    return for_quantized(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
+      return dequantize_channels<Input>(operands);
+    });
   const Affine input = affine_of(operands.input(0));
   return for_quantized(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
     return unary_kernel<Input, float>(operands, [input](Input x) {

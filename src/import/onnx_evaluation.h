@@ -1,0 +1,61 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "import/onnx_values.h"
+#include "import/onnx_wire.h"
+
+/// What the operators of onnx_evaluate.cc are computed with.
+namespace stowage::import::evaluation {
+
+/// A node under evaluation: its known inputs, and its result so far.
+struct Evaluation {
+  const wire::NodeProto& node;
+  std::span<const Value* const> inputs;
+  NearbyFiles* files = nullptr;  ///< Of tensors in attributes.
+  Value result{};
+  std::size_t count = 0;  ///< Elements of the result.
+
+  [[nodiscard]] bool has(std::size_t input) const {
+    return input < inputs.size() && inputs[input] != nullptr;
+  }
+  [[nodiscard]] const Value& in(std::size_t input) const { return *inputs[input]; }
+  [[nodiscard]] bool is_left_out(std::size_t input) const {
+    return input >= node.input.size() || node.input[input].empty();
+  }
+  [[nodiscard]] std::int64_t attribute(std::string_view name, std::int64_t otherwise) const {
+    const auto* const integer = find<std::int64_t>(name);
+    return integer != nullptr ? *integer : otherwise;
+  }
+  /// Null if there is no such attribute.
+  [[nodiscard]] const Shape* numbers(std::string_view name) const { return find<Shape>(name); }
+
+ private:
+  template <typename Held>
+  [[nodiscard]] const Held* find(std::string_view name) const {
+    for (const wire::AttributeProto& it : node.attribute) {
+      const auto* const held = it.get<Held>();
+      if (it.name == name && held != nullptr) return held;
+    }
+    return nullptr;
+  }
+};
+
+/// The element of a broadcast operand for `index` of the result.
+[[nodiscard]] std::size_t broadcast_index(std::size_t index, const Shape& result, const Shape& operand);
+[[nodiscard]] bool broadcasts_to(const Shape& operand, const Shape& result);
+
+// Operators that only move elements, in onnx_evaluate_moves.cc. They return false if they cannot be computed.
+
+[[nodiscard]] bool compute_concat(Evaluation& it);
+[[nodiscard]] bool compute_expand(Evaluation& it);
+[[nodiscard]] bool compute_gather(Evaluation& it);
+[[nodiscard]] bool compute_slice(Evaluation& it);
+[[nodiscard]] bool compute_transpose(Evaluation& it);
+
+}  // namespace stowage::import::evaluation
