@@ -285,7 +285,8 @@ TEST_F(OnnxNodes, AsTheyAre) {
       // Functions of the standard, whose sizes are inputs of the test.
       {"reduce_", "(ReduceSum), has no known"},
       {"center_crop_pad", "(Pad), has no known dimension"},
-      {"affine_grid", "(If), has no known dimension"},
+      {"affine_grid_2d", "(Expand), has no known shape"},
+      {"affine_grid_3d", "(ConstantOfShape), has no known dimension"},
       {"range_", "(Loop), has no known dimension"},
       {"", "(Range), has no known dimension"},
       {"loop11", "(Slice), has no known dimension"},
@@ -306,7 +307,8 @@ TEST_F(OnnxNodes, WithoutDeclarations) {
       {"flexattention", "(Range), has no known dimension 0"},
       {"image_decoder", "has no known dimension 0 in uint8[?,?,"},
       // Functions with both branches of a choice that the rank makes.
-      {"affine_grid", "(ConstantOfShape), has no known shape"},
+      {"affine_grid_2d", "(ConstantOfShape), has no known shape"},
+      {"affine_grid_3d", "has no known shape"},
       // Sizes that depend on data.
       {"nonmaxsuppression", "has no known dimension 0 in int64[?,3]"},
       {"nonzero", "has no known dimension 1 in int64[2,?]"},
