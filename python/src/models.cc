@@ -1,5 +1,7 @@
 #include "models.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <type_traits>
 #include <variant>
