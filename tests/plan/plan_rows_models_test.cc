@@ -150,7 +150,7 @@ TEST(PlanRowsOfModels, OfManyNetworksAreRightAndRun) {
   Random random(22);
   std::uint64_t both = 0;
   std::uint64_t one = 0;
-  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 1000 : 80);
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 1000 : 40);
   for (std::uint64_t i = 0; i < cases; ++i) {
     std::vector<Network> networks;
     for (const char* const name : {"a", "b"}) {
