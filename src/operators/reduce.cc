@@ -199,6 +199,14 @@ std::vector<std::size_t> sums_of_reals(const Site& site) {
   return is_real ? sums_of_all(site) : std::vector<std::size_t>();
 }
 
+constexpr Facts tflite_reduction(std::string_view name) {
+  return {.tflite = name,
+          .shape = tflite_shapes::reduce,
+          .rows = reduction,
+          .reduces = listed_axes,
+          .sums = sums_of_all};
+}
+
 }  // namespace
 
 std::span<const Facts> reduce_family() {
@@ -302,32 +310,16 @@ std::span<const Facts> reduce_family() {
       {.tflite = "ARG_MAX", .shape = tflite_shapes::arg_reduce, .rows = place_of_extreme},
       {.tflite = "ARG_MIN", .shape = tflite_shapes::arg_reduce, .rows = place_of_extreme},
       {.tflite = "CUMSUM", .shape = shapes::like_first, .rows = ordered},
-      {.tflite = "MEAN",
-       .shape = tflite_shapes::reduce,
-       .rows = reduction,
-       .reduces = listed_axes,
-       .sums = sums_of_all},
+      tflite_reduction("MEAN"),
       {.tflite = "NON_MAX_SUPPRESSION_V4", .shape = tflite_shapes::non_max_suppression},
       {.tflite = "NON_MAX_SUPPRESSION_V5", .shape = tflite_shapes::non_max_suppression},
       {.tflite = "RANK", .shape = shapes::whole_number},
       {.tflite = "REDUCE_ALL", .shape = tflite_shapes::reduce},
       {.tflite = "REDUCE_ANY", .shape = tflite_shapes::reduce},
-      {.tflite = "REDUCE_MAX",
-       .shape = tflite_shapes::reduce,
-       .rows = reduction,
-       .reduces = listed_axes,
-       .sums = sums_of_all},
-      {.tflite = "REDUCE_MIN",
-       .shape = tflite_shapes::reduce,
-       .rows = reduction,
-       .reduces = listed_axes,
-       .sums = sums_of_all},
+      tflite_reduction("REDUCE_MAX"),
+      tflite_reduction("REDUCE_MIN"),
       {.tflite = "REDUCE_PROD", .shape = tflite_shapes::reduce},
-      {.tflite = "SUM",
-       .shape = tflite_shapes::reduce,
-       .rows = reduction,
-       .reduces = listed_axes,
-       .sums = sums_of_all},
+      tflite_reduction("SUM"),
       {.tflite = "TOPK_V2", .shape = shapes::top_k},
       {.tflite = "UNIQUE", .shape = tflite_shapes::unique},
       {.tflite = "WHERE", .shape = tflite_shapes::where},

@@ -145,7 +145,8 @@ class Composer {
     hold({view.offset, size, {end_alone, view.life.upper}}, buffer.pieces);
   }
 
-  /// Keeps the rows of an output, unless they have left.
+  /// Keeps the rows of an output that are there when its network has run, unless they have left. Rows that are computed
+  /// again may end before.
   void keep_rows(TensorId tensor, PlannedTensor& output) {
     const std::vector<bool>& leaves = networks_[output.model].leaves;
     if (leaves[tensor]) return;
@@ -154,6 +155,7 @@ class Composer {
     const Position end = timeline_.end_of(stage.clock);
     if (end == end_alone) return;
     for (View& view : output.views) {
+      if (view.life.upper < end_alone) continue;
       view.life.upper = end;
       Buffer& buffer = result_.buffers[view.buffer];
       hold({view.offset, buffer.size - view.offset, {end_alone, end}}, buffer.pieces);

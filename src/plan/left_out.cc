@@ -76,7 +76,7 @@ void leave_rows_out(const PlanOptions& options, WithoutRows reason, Plan& plan) 
       return leave_rows_out(options, "an interrupt ended the search before rows with a lower peak were found",
                             "", plan);
     case WithoutRows::not_better:
-      return leave_rows_out(options, "the lowest plans by rows cost no less in these memories", "", plan);
+      return leave_rows_out(options, "in these memories no rows that cost or need less were found", "", plan);
     case WithoutRows::not_lower:
       const bool are_rings = options.stream->layout == StreamLayout::ring;
       return leave_rows_out(options,

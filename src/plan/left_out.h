@@ -16,7 +16,7 @@ enum class WithoutRows : std::uint8_t {
   cut,   ///< Time is up.
   stopped,
   not_lower,  ///< No plan by rows needs less.
-  not_better  ///< Those that need less cost no less in these memories.
+  not_better  ///< In all memories, and with all networks, they are no better than whole operators.
 };
 
 /// A plan of whole operators does without the rows that the options ask for.

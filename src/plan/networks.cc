@@ -1,13 +1,14 @@
 // Networks on one device, from graphs to offsets. The pipeline:
 //
 //     order     orders of operators that are worth planning                      ordering.cc
-//     program   which networks run by rows instead, each alone                   rows.cc
 //     share     which tensors of whole operators share bytes, each network alone arrangement.cc
 //     compose   networks on common clocks, with feeds                            composition.cc
 //     place     offsets, clock by clock                                          placement.cc
 //     move      between memories, if allowed                                     moves.cc
 //     finish    peaks, bounds, claims, summary                                   draft.cc
 //     constants equal constants are stored once                                  constants.cc
+//
+// Networks by rows come with their steps and buffers (rows.cc): for them there is nothing to order or to share.
 //
 // An order with less load usually gives a lower peak, but packing and several memories may change that. So
 // orders are planned, lowest load first and the networks' own among them, until none that is left can be

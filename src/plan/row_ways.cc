@@ -1,3 +1,10 @@
+// What options and networks allow of rows: which operators may run by rows, and ways that use all of that or less. An
+// allowed feature may not pay once offsets are found, so a way without it is tried as well:
+//
+//     axes searched | natural,  io rows | arena,  in place | never,  apart,  recompute,  repeats,  order searched | kept
+//
+// Cost: linear in operators and the names that the options give; at most 2^7 ways, most of them equal to others.
+
 #include "plan/row_ways.h"
 
 #include <fmt/format.h>

@@ -194,7 +194,7 @@ Plan plan_by_rows(std::span<const Input> inputs, const PlanOptions& options, con
   expect_rows(inputs, options);
   const Context context(inputs, without_rows(options), deadline);
   const std::vector<Graph> chosen = chosen_by_rows(inputs, *options.stream);
-  const bool is_simple = inputs.size() == 1 && options.memories.size() == 1 && context.working.size() == 1;
+  const bool is_simple = inputs.size() == 1 && context.options.memories.size() == 1;
   Plan plan = is_simple ? plan_one(context, rows_of(inputs[0], options, deadline))
                         : plan_together(context, options, deadline);
   note_left_out(options, chosen, plan);

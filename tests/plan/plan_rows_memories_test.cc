@@ -135,6 +135,17 @@ TEST(PlanRowsInMemories, WeightsHaveAMemoryOfTheirOwn) {
   EXPECT_EQ(plan.memories[2].peak, 4 * 48);
 }
 
+/// The capacity of a memory for weights says nothing about rows.
+TEST(PlanRowsInMemories, AMemoryForWeightsAloneLeavesRowsTheArena) {
+  const Network network = convolutions(32, 4);
+  PlanOptions options = in_two_memories(512);
+  options.memories = {{.name = "flash", .capacity = 1 << 20, .role = MemoryRole::weights}};
+  const Plan plan = planned(network, options).plan;
+  options.memories = {{.name = "arena"}};
+  EXPECT_TRUE(is_streamed(plan));
+  EXPECT_EQ(plan.summary.peak, planned(network, options).plan.summary.peak);
+}
+
 TEST(PlanRowsInMemories, CurvesAreOfOneMemory) {
   PlanOptions options = in_two_memories(512);
   options.stream->recompute = 2;

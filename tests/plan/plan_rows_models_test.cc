@@ -158,6 +158,7 @@ TEST(PlanRowsOfModels, OfManyNetworksAreRightAndRun) {
       networks.back().input.info.name = name;
     }
     PlanOptions options = by_rows(static_cast<Io>(pick(random, 0, 2)));
+    if (pick(random, 0, 2) == 0) options.stream->recompute = 2;
     if (pick(random, 0, 3) == 0) options.run = "a | b";
     if (pick(random, 0, 3) == 0) options.run = "b; a";
     if (pick(random, 0, 2) == 0)
