@@ -66,6 +66,28 @@ Plan plan_list(const ModelInfo& info, Problem list, const PlanOptions& options,
   return plan::finish(std::move(draft), memories);
 }
 
+Plan plan_rows_or_operators(std::span<const Input> inputs, const PlanOptions& options,
+                            const base::Deadline& deadline) {
+  if (options.stream) return plan::plan_recompute_curve(inputs, options, deadline);
+  return plan::plan_networks(plan::Context(inputs, options, deadline));
+}
+
+/// In several memories, what shares bytes and what runs by rows is chosen for the strategy that places it. So `auto`
+/// also plans all of it for `free-list`, which is quick, and keeps the plan that costs less.
+Plan plan_graphs(std::span<const Input> inputs, const PlanOptions& options, const base::Deadline& deadline) {
+  constexpr double share_of_auto = 0.8;  // of the time
+  const auto working = std::ranges::count(options.memories, MemoryRole::working, &Memory::role);
+  if (working <= 1 || options.solve.strategy != SolveOptions().strategy)
+    return plan_rows_or_operators(inputs, options, deadline);
+  Plan plan = plan_rows_or_operators(inputs, options, deadline.part(share_of_auto));
+  if (deadline.is_over()) return plan;
+  PlanOptions quick = options;
+  quick.solve.strategy = "free-list";
+  Plan other = plan_rows_or_operators(inputs, quick, deadline);
+  other.interrupted = other.interrupted || plan.interrupted;
+  return plan::worth_of(other) < plan::worth_of(plan) ? std::move(other) : std::move(plan);
+}
+
 Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, const base::Deadline& deadline) {
   for (const Input& input : inputs) {
     if (std::holds_alternative<Problem>(input.content) && inputs.size() > 1)
@@ -78,8 +100,7 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, cons
     align_by_options(list, options);
     return plan_list(inputs[0].info, std::move(list), options, deadline);
   }
-  if (options.stream) return plan::plan_recompute_curve(inputs, options, deadline);
-  return plan::plan_networks(plan::Context(inputs, options, deadline));
+  return plan_graphs(inputs, options, deadline);
 }
 
 /// `make` plans within a deadline, and `check` finds the faults of what comes out.

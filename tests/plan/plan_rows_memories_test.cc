@@ -9,6 +9,7 @@
 #include "image_networks.h"
 #include "long_tests.h"
 #include "stowage/error.h"
+#include "stowage/import.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
 #include "stream_run_networks.h"
@@ -74,6 +75,35 @@ TEST(PlanRowsInMemories, RowsThatDoNotFitAreInBoth) {
   EXPECT_LE(plan.summary.cost_bound, plan.summary.cost);
   const RunResult run = run_plan(network, plan, {.check = RunCheck::tensors});
   EXPECT_FALSE(run.fault) << run.fault->what;
+}
+
+/// Rows of three tensors: two that one input fills, and their concatenation.
+constexpr const char* joined_rows = R"({"format":"stowage-graph",
+    "version":1,
+    "name":"rows",
+    "tensors":[
+    {"name":"x0","kind":"input","dtype":"float32","shape":[1,2,2],"bytes":16},
+    {"name":"t1","kind":"temporary","dtype":"float32","shape":[1,6,2],"bytes":48},
+    {"name":"t2","kind":"temporary","dtype":"float32","shape":[1,6,2],"bytes":48},
+    {"name":"t3","kind":"output","dtype":"float32","shape":[1,6,4],"bytes":96}],
+    "subgraphs":[
+    {"name":"main","inputs":["x0"],"outputs":["t3"],"operators":[{"name":"op0","type":"Tile","inputs":["x0"],"outputs":["t1"],"row_axes":[{"axis":1,"reads":[{"input":0,"axis":1,"offset":-4,"taps":3,"dilation":2}]}],"multiplies":0},{"name":"op1","type":"Pad","inputs":["x0"],"outputs":["t2"],"row_axes":[{"axis":1,"reads":[{"input":0,"axis":1,"offset":-2,"kept_at":0}]}],"multiplies":0},{"name":"op2","type":"Concat","inputs":["t2","t1"],"outputs":["t3"],"row_axes":[{"axis":1,"reads":[{"input":0,"axis":1,"kept_at":0},{"input":1,"axis":1,"kept_at":8}]}],"multiplies":0}]}],
+    "state":[]})";
+
+TEST(PlanRowsInMemories, TheDefaultStrategyCostsNoMoreThanFreeList) {
+  PlanOptions options = in_two_memories(109);
+  options.alias = Alias::none;
+  options.alignment = 16;
+  options.stream->granule = 1;
+  options.stream->recompute = 1.6;
+  options.solve.effort = 1000;
+  const auto cost_with = [&](const std::string& strategy) {
+    options.solve.strategy = strategy;
+    const PlanResult result = make_plan(parse_input(joined_rows, "net.json"), options);
+    EXPECT_TRUE(result.faults.empty());
+    return result.plan.summary.cost;
+  };
+  EXPECT_LE(cost_with("auto"), cost_with("free-list"));
 }
 
 /// A step reads 3 rows of 64 bytes and writes one. Every output row is read by up to 3 steps.
