@@ -61,6 +61,47 @@ struct Buffer {
   bool operator==(const Buffer&) const = default;
 };
 
+/// Two buffers of a Problem, by their numbers.
+struct BufferPair {
+  std::size_t first = 0;
+  std::size_t second = 0;
+
+  bool operator==(const BufferPair&) const = default;
+};
+
+/// A cost that counts if the two share a byte of a memory, at whatever times: for instance of a wait that this reuse
+/// makes necessary.
+struct ReuseCost {
+  BufferPair pair{};
+  std::int64_t cost = 1;
+
+  bool operator==(const ReuseCost&) const = default;
+};
+
+/// What buffers have to do with each other beyond their lives.
+struct Relations {
+  /// In one memory at one offset, live at the same time or not. Buffers that are joined in this way take the bytes of the
+  /// largest, whichever is live.
+  std::vector<BufferPair> together{};
+  std::vector<BufferPair> apart{};  ///< No common byte, whatever their lives.
+  std::vector<BufferPair>
+      exclusive{};  ///< Never live at the same time, though their lives overlap, as in branches.
+  std::vector<ReuseCost> reuse_costs{};
+
+  bool operator==(const Relations&) const = default;
+  [[nodiscard]] bool empty() const {
+    return together.empty() && apart.empty() && exclusive.empty() && reuse_costs.empty();
+  }
+};
+
+/// Bytes from `begin` to before `end`.
+struct ByteRange {
+  Bytes begin = 0;
+  Bytes end = 0;
+
+  bool operator==(const ByteRange&) const = default;
+};
+
 /// What a memory is for: working memory of the steps, or weights and instructions.
 enum class MemoryRole : std::uint8_t { working, weights };
 
@@ -71,6 +112,7 @@ struct Memory {
   std::int64_t cost = 1;            ///< Cost of one byte read or written.
   Bytes granule = 1;                ///< Sizes and offsets of its buffers are multiples of this, in bytes.
   MemoryRole role = MemoryRole::working;
+  std::vector<ByteRange> reserved{};  ///< Bytes that no buffer may have. Within the capacity, apart.
 
   bool operator==(const Memory&) const = default;
 };
@@ -79,8 +121,11 @@ struct Memory {
 struct Problem {
   std::vector<Buffer> buffers{};
   std::vector<Memory> memories{};
+  Relations relations{};
 
   bool operator==(const Problem&) const = default;
+  /// Whether lives, alignments and pins do not say all: the problem has relations or reserved bytes.
+  [[nodiscard]] bool is_related() const;
 };
 
 struct Place {
@@ -134,6 +179,16 @@ struct Tuning {
 
 enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 
+/// Buffers that must be in one memory, and need more than it has at a position.
+struct Overload {
+  std::size_t memory = 0;
+  Position position = 0;
+  Bytes needed = 0;
+  Bytes room = 0;  ///< Capacity without reserved bytes.
+
+  bool operator==(const Overload&) const = default;
+};
+
 struct Solution {
   std::vector<Place> places{};      ///< One per buffer.
   std::optional<SlotPool> slots{};  ///< Strategy `slots` only: its pool.
@@ -143,10 +198,14 @@ struct Solution {
                           ///< each memory keeps its buffers.
   /// One memory only: positions that prove the bound, see PlannedMemory::certificate. Empty: max load does.
   std::vector<Position> certificate{};
-  std::int64_t cost = 0;        ///< Several memories: sum of traffic times cost of the memory.
-  std::int64_t cost_bound = 0;  ///< Several memories: no choice of memories has a lower cost.
-  std::string strategy{};       ///< The strategy that found it.
-  bool interrupted = false;     ///< The search was cancelled or hit the time limit.
+  std::int64_t cost = 0;              ///< Several memories: sum of traffic times cost of the memory.
+  std::int64_t cost_bound = 0;        ///< Several memories: no choice of memories has a lower cost.
+  std::int64_t reuse_cost = 0;        ///< Of the pairs in Relations::reuse_costs that share a byte.
+  std::int64_t reuse_cost_bound = 0;  ///< No placement that fits has a lower one.
+  bool cannot_fit = false;            ///< It is proven that no placement fits, by a search or by:
+  std::optional<Overload> overload{};
+  std::string strategy{};    ///< The strategy that found it.
+  bool interrupted = false;  ///< The search was cancelled or hit the time limit.
 };
 
 /// Throws Error, naming the buffer, unless all of these hold: sizes, alignments, live ranges and pins are in
@@ -191,9 +250,15 @@ struct SolveOptions {
   Progress progress{};
 };
 
-/// Places every buffer. Of equally good strategies `auto` keeps the first. Throws Error for an invalid
-/// problem, and UsageError for a strategy that is unknown or does not apply to the problem.
+/// Places every buffer. Of equally good strategies `auto` keeps the first. A problem with relations or reserved bytes is
+/// one for `auto`: it fits the buffers into the memories, then looks for the least cost of reuse. Throws Error for an
+/// invalid problem, and UsageError for a strategy that is unknown or does not apply to the problem.
 [[nodiscard]] Solution solve(const Problem& problem, const SolveOptions& options = {});
+
+/// What is wrong with the places and claims of a solution, in words; empty: nothing. Of one that does not fit, only the
+/// proof of it is checked. The problem must be valid, and each buffer one piece of bytes. Cost: the square of the number of
+/// buffers.
+[[nodiscard]] std::vector<std::string> faults_of(const Problem& problem, const Solution& solution);
 
 struct StrategyInfo {
   std::string_view name{};

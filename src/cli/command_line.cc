@@ -183,6 +183,17 @@ void add_tflm(CLI::App& app, stowage::cli::PlanCommand& command) {
   add_plan_options(app, command);
 }
 
+void add_pack(CLI::App& app, stowage::cli::PackCommand& command) {
+  add(app, "problem", command.problem, "Problem of a compiler (dsa-solver's JSON schema, version 1)")
+      .required();
+  add(app, "-o,--output", command.output, "FILE for the solution, in the same schema");
+  ModelTexts none;
+  for (const OptionRow& row : stowage::cli::planning_options()) {
+    if (row.name == "time-limit" || row.name == "effort" || row.name == "seed")
+      add_row(app, row, command.plan, none).group("Options");
+  }
+}
+
 void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
   add_models(app, command.inputs);
   add_files(app, command.output, "FILE to write: .svg a picture (traffic against memory size), or .json");
@@ -287,6 +298,10 @@ ExitStatus run_program(int argc, char** argv) {
   add_models(compare_app, compare.inputs);
   add_planning_options(compare_app, compare, Strategies::all);
   compare_app.add_flag("--json", compare.json, "Print JSON instead of a table");
+  stowage::cli::PackCommand pack;
+  CLI::App& pack_app = *app.add_subcommand(
+      "pack", "Place the buffers of a compiler's problem, with what reuse of bytes costs");
+  add_pack(pack_app, pack);
   stowage::cli::SweepCommand sweep;
   CLI::App& sweep_app = *app.add_subcommand(
       "sweep", "Show the traffic of slow memory for each size of a fast one (--memory NAME=A..B)");
@@ -322,6 +337,7 @@ ExitStatus run_program(int argc, char** argv) {
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
   if (tflm_app.parsed()) return stowage::cli::run_plan(tflm);
   if (compare_app.parsed()) return stowage::cli::run_compare(compare);
+  if (pack_app.parsed()) return stowage::cli::run_pack(pack);
   if (sweep_app.parsed()) return stowage::cli::run_sweep(sweep);
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);
   if (inspect_app.parsed()) return stowage::cli::run_inspect(inspect);

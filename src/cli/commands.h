@@ -59,6 +59,12 @@ struct CompareCommand {
   bool json = false;
 };
 
+struct PackCommand {
+  std::string problem;  ///< A file.
+  PlanTexts plan;       ///< Of them, what limits the search.
+  std::string output;   ///< A file; empty: none.
+};
+
 struct SweepCommand {
   std::vector<std::string> inputs;
   ModelTexts model;
@@ -147,6 +153,7 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
+[[nodiscard]] ExitStatus run_pack(const PackCommand& command);
 [[nodiscard]] ExitStatus run_sweep(const SweepCommand& command);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
 [[nodiscard]] ExitStatus run_inspect(const InspectCommand& command);

@@ -11,6 +11,7 @@
 #include "base/names.h"
 #include "base/overlap.h"
 #include "base/text.h"
+#include "base/union_find.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -21,6 +22,9 @@ constexpr std::array<base::Name<TuningEnd>, 5> tuning_ends{{{TuningEnd::threshol
                                                             {TuningEnd::rounds, "rounds"},
                                                             {TuningEnd::no_gain, "no_gain"},
                                                             {TuningEnd::stopped, "stopped"}}};
+
+/// The sum of all costs of reuse leaves room for costs of what must not be.
+constexpr std::int64_t largest_cost = std::int64_t{1} << 40;
 
 std::string place_of(const Buffer& buffer) { return "buffer " + base::quoted(buffer.id); }
 
@@ -131,7 +135,98 @@ void check_pins(const Problem& problem, std::size_t memory) {
                                              " pinned at ", *first.pinned, " at position ", overlap->at));
 }
 
+void check_pair(const Problem& problem, const BufferPair& pair, std::string_view what) {
+  for (const std::size_t b : {pair.first, pair.second}) {
+    if (b >= problem.buffers.size())
+      throw Error(std::string(what),
+                  base::concat("buffer ", b, " does not exist, there are ", problem.buffers.size()));
+  }
+  if (pair.first == pair.second)
+    throw Error(place_of(problem.buffers[pair.first]), base::concat("is paired with itself in ", what));
+}
+
+void check_reserved(const Memory& memory) {
+  const std::string place = "memory " + base::quoted(memory.name);
+  const Bytes end = memory.capacity.value_or(largest_value);
+  std::vector<ByteRange> ranges = memory.reserved;
+  std::ranges::sort(ranges, {}, &ByteRange::begin);
+  Bytes before = 0;
+  for (const ByteRange& range : ranges) {
+    if (range.begin < before || range.begin >= range.end || range.end > end) {
+      throw Error(place, base::concat("reserves bytes ", range.begin, " to ", range.end,
+                                      ", expected ranges apart from each other within ", end, " bytes"));
+    }
+    before = range.end;
+  }
+}
+
+/// Buffers that lie together have one place, so their pins agree, and some memory is allowed to all of them. None is to
+/// lie apart from another.
+void check_together(const Problem& problem) {
+  const auto allowed = [&](std::size_t b, std::size_t memory) {
+    const auto& memories = problem.buffers[b].memories;
+    return memories.empty() || std::ranges::count(memories, memory) > 0;
+  };
+  base::UnionFind groups(problem.buffers.size());
+  for (const BufferPair& pair : problem.relations.together) groups.join(pair.first, pair.second);
+  std::vector<std::optional<Bytes>> pins(problem.buffers.size());
+  std::vector<std::vector<bool>> memories(problem.buffers.size(),
+                                          std::vector<bool>(problem.memories.size(), true));
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const std::size_t group = groups.find(b);
+    const Buffer& buffer = problem.buffers[b];
+    if (buffer.pinned && pins[group].value_or(*buffer.pinned) != *buffer.pinned)
+      throw Error(place_of(buffer), "lies together with a buffer that is pinned elsewhere");
+    if (buffer.pinned) pins[group] = buffer.pinned;
+    for (std::size_t m = 0; m < problem.memories.size(); ++m)
+      memories[group][m] = memories[group][m] && allowed(b, m);
+    if (std::ranges::count(memories[group], true) == 0)
+      throw Error(place_of(buffer), "lies together with a buffer that is in another memory");
+  }
+  for (const BufferPair& pair : problem.relations.apart) {
+    if (groups.find(pair.first) == groups.find(pair.second))
+      throw Error(
+          place_of(problem.buffers[pair.first]),
+          base::concat("lies together with ", place_of(problem.buffers[pair.second]), ", and apart from it"));
+  }
+}
+
+void check_relations(const Problem& problem) {
+  const Relations& relations = problem.relations;
+  for (const BufferPair& pair : relations.together) check_pair(problem, pair, "together");
+  for (const BufferPair& pair : relations.apart) check_pair(problem, pair, "apart");
+  for (const BufferPair& pair : relations.exclusive) check_pair(problem, pair, "exclusive");
+  std::int64_t sum = 0;
+  for (const ReuseCost& reuse : relations.reuse_costs) {
+    check_pair(problem, reuse.pair, "reuse costs");
+    const auto with = base::checked_add(sum, reuse.cost);
+    if (reuse.cost < 0 || !with || *with > largest_cost) {
+      throw Error(place_of(problem.buffers[reuse.pair.first]),
+                  base::concat("cost of reuse is ", reuse.cost, ", expected at least 0, and at most ",
+                               largest_cost, " in all"));
+    }
+    sum = *with;
+  }
+  if (!relations.together.empty()) check_together(problem);
+}
+
+/// Relations are between whole buffers.
+void check_whole(const Problem& problem) {
+  for (const Buffer& buffer : problem.buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (piece.is_ever_alive() && (piece.offset != 0 || piece.size != buffer.size))
+        throw Error(place_of(buffer),
+                    "has pieces, but in a problem with relations or reserved bytes all of it is live");
+    }
+  }
+}
+
 }  // namespace
+
+bool Problem::is_related() const {
+  return !relations.empty() ||
+         std::ranges::any_of(memories, [](const Memory& memory) { return !memory.reserved.empty(); });
+}
 
 void validate(const Problem& problem) {
   if (problem.memories.empty()) throw Error("", "there is no memory, expected at least one");
@@ -143,6 +238,7 @@ void validate(const Problem& problem) {
     if (memory.granule < 1 || memory.granule > largest_value)
       throw Error("memory " + base::quoted(memory.name),
                   base::concat("granule is ", memory.granule, ", expected at least 1"));
+    check_reserved(memory);
   }
   for (const Buffer& buffer : problem.buffers) {
     if (!base::is_utf8(buffer.id)) throw Error(place_of(buffer), "its id is not UTF-8");
@@ -151,6 +247,10 @@ void validate(const Problem& problem) {
   }
   check_ids(problem);
   check_total(problem);
+  if (problem.is_related()) {  // whose pinned buffers may share bytes
+    check_relations(problem);
+    return check_whole(problem);
+  }
   for (std::size_t m = 0; m < problem.memories.size(); ++m) check_pins(problem, m);
 }
 

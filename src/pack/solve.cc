@@ -12,6 +12,7 @@
 #include "pack/memories/assign.h"
 #include "pack/memories/cost_bound.h"
 #include "pack/portfolio.h"
+#include "pack/relations/relations.h"
 #include "pack/shares.h"
 #include "pack/sort_order.h"
 #include "stowage/error.h"
@@ -67,8 +68,11 @@ std::vector<StrategyInfo> strategies() {
 }
 
 std::optional<std::string> obstacle_to(std::string_view strategy, const Problem& problem) {
+  const auto named = strategies_named(strategy);
   std::optional<std::string> first;
-  for (const pack::Strategy* const chosen : strategies_named(strategy)) {
+  if (problem.is_related() && named.size() == 1)
+    return "relations between buffers and reserved bytes are for auto";
+  for (const pack::Strategy* const chosen : named) {
     auto obstacle = chosen->obstacle(problem);
     if (!obstacle) return std::nullopt;
     if (!first) first = std::move(obstacle);
@@ -85,6 +89,11 @@ Solution pack::solve(const Problem& problem, const SolveOptions& options, const 
   if (!options.sort.empty())
     (void)pack::parse_sort_order(options.sort);  // an error even if no strategy uses it
   const auto chosen = strategies_named(options.strategy);
+  if (problem.is_related()) {
+    if (chosen.size() == 1)
+      throw NotApplicable(options.strategy, "relations between buffers and reserved bytes are for auto");
+    return relations::solve(problem, {options, deadline});
+  }
   if (chosen.size() == 1) {
     if (const auto obstacle = chosen[0]->obstacle(problem)) throw NotApplicable(options.strategy, *obstacle);
   }

@@ -1,6 +1,5 @@
 #include "properties.h"
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <sstream>
@@ -133,20 +132,20 @@ Plan without_seconds(Plan plan) {
 
 /// Same input, options and seed, same plan, whatever the threads; and written and read it is the same.
 void check_repetition(const Comparer& compare, const PlanResult& result, Findings& findings, Tally& tally) {
-  const auto by_threads = [&](std::size_t threads, std::chrono::seconds more) {
+  const auto by_threads = [&](std::size_t threads, std::optional<std::int64_t> effort) {
     return compare.variant([&](PlanOptions& o) {
       o.solve.threads = threads;
-      o.solve.time_limit += more;
+      if (effort) o.solve.effort = effort;
     });
   };
   const auto are_alike = [](const Plan& a, const Plan& b) {
     return without_seconds(a) == without_seconds(b);
   };
-  if (const auto again = by_threads(2, {})) {
+  if (const auto again = by_threads(2, std::nullopt)) {
     ++tally.compared["plans with themselves, made by two threads"];
     if (!are_alike(again->plan, result.plan)) {
       // A plan that is optimal may have been found by a search that the clock ended: so without the clock.
-      constexpr std::chrono::seconds enough(20);
+      constexpr std::int64_t enough = 20000;
       const auto one = by_threads(1, enough);
       const auto two = by_threads(2, enough);
       // A plan of rows that a longer search has not found again says so.

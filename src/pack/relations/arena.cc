@@ -1,0 +1,290 @@
+// A problem with relations as blocks on one line of cells:
+//
+//     memory 0          memory 1
+//     |....#####....|...|..........|        # reserved
+//
+// - Buffers that lie together are one item with the bytes of the largest.
+// - A cell has as many bytes as divide all sizes, alignments and bounds of reserved ranges. Any placing of bytes can be
+//   rounded down to cells: what was apart stays apart, so nothing is lost.
+// - Which memories an item may be in, what is reserved and where it is pinned are ranges of its first cell.
+// - Two items are related if they are live at the same time (hard), lie apart (hard), or cost something when they share a
+//   byte. Items are found by a sweep over live ranges, and fall into parts that are solved one by one.
+//
+// Cost: buffers * log(buffers), and the number of related pairs.
+
+#include "pack/relations/arena.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/union_find.h"
+#include "pack/life.h"
+
+namespace stowage::pack::relations {
+namespace {
+
+using Pair = std::pair<std::size_t, std::size_t>;
+
+Pair ordered(std::size_t a, std::size_t b) { return {std::min(a, b), std::max(a, b)}; }
+
+Bytes rounded_up(Bytes value, Bytes unit) { return (value + unit - 1) / unit * unit; }
+
+/// Buffers that lie together.
+struct Group {
+  std::vector<std::size_t> buffers{};
+  Bytes size = 0;
+  Bytes alignment = 1;
+  std::optional<Bytes> pinned{};
+  std::vector<std::size_t> memories{};
+};
+
+std::vector<std::size_t> memories_of(const Problem& problem, const Buffer& buffer) {
+  std::vector<std::size_t> memories = buffer.memories;
+  if (memories.empty()) {
+    memories.resize(problem.memories.size());
+    std::iota(memories.begin(), memories.end(), std::size_t{0});
+  }
+  std::ranges::sort(memories);
+  return memories;
+}
+
+/// Groups in the order of their first buffers, without those that have no bytes.
+std::vector<Group> groups_of(const Problem& problem) {
+  base::UnionFind sets(problem.buffers.size());
+  for (const BufferPair& pair : problem.relations.together) sets.join(pair.first, pair.second);
+  std::vector<Group> groups;
+  std::map<std::size_t, std::size_t> number;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    const auto [at, is_new] = number.emplace(sets.find(b), groups.size());
+    if (is_new) groups.push_back({.memories = memories_of(problem, buffer)});
+    Group& group = groups[at->second];
+    group.buffers.push_back(b);
+    group.size = std::max(group.size, buffer.size);
+    group.alignment = std::lcm(group.alignment, buffer.alignment);
+    if (buffer.pinned) group.pinned = buffer.pinned;
+    std::vector<std::size_t> common;
+    std::ranges::set_intersection(group.memories, memories_of(problem, buffer), std::back_inserter(common));
+    group.memories = std::move(common);
+  }
+  std::erase_if(groups, [](const Group& group) { return group.size == 0; });
+  return groups;
+}
+
+/// The largest cell that loses nothing.
+Bytes unit_of(const Problem& problem, const std::vector<Group>& groups) {
+  Bytes common = 0;  // all offsets are multiples of it
+  for (const Group& group : groups) common = std::gcd(common, group.alignment);
+  common = std::max<Bytes>(common, 1);
+  Bytes unit = 0;
+  for (const Group& group : groups) {
+    unit = std::gcd(unit, rounded_up(group.size, common));
+    if (group.pinned) unit = std::gcd(unit, *group.pinned);
+  }
+  for (const Memory& memory : problem.memories) {
+    for (const ByteRange& range : memory.reserved)
+      unit = std::gcd(unit, std::gcd(range.begin / common * common, rounded_up(range.end, common)));
+  }
+  unit = std::max<Bytes>(unit, 1);
+  for (bool changes = true; changes;) {  // each alignment divides the cell, or is a multiple of it
+    changes = false;
+    for (const Group& group : groups) {
+      if (unit % group.alignment == 0 || group.alignment % unit == 0) continue;
+      unit = std::gcd(unit, group.alignment);
+      changes = true;
+    }
+  }
+  return unit;
+}
+
+/// Pairs of groups that are live at the same time.
+std::set<Pair> live_together(const Problem& problem, std::span<const std::optional<std::size_t>> group_of) {
+  std::set<Pair> exclusive;
+  for (const BufferPair& pair : problem.relations.exclusive)
+    exclusive.insert(ordered(pair.first, pair.second));
+  std::vector<std::tuple<Position, bool, std::size_t>> events;  // ends come before starts
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    if (!group_of[b]) continue;
+    for (const Piece& piece : problem.buffers[b].pieces) {
+      if (piece.life.lower >= piece.life.upper) continue;
+      events.emplace_back(piece.life.lower, true, b);
+      events.emplace_back(piece.life.upper, false, b);
+    }
+  }
+  std::ranges::sort(events);
+  std::set<Pair> pairs;
+  std::multiset<std::size_t> live;
+  for (const auto& [at, starts, b] : events) {
+    if (!starts) {
+      live.erase(live.find(b));
+      continue;
+    }
+    for (const std::size_t other : live) {
+      if (*group_of[other] != *group_of[b] && !exclusive.contains(ordered(b, other)))
+        pairs.insert(ordered(*group_of[b], *group_of[other]));
+    }
+    live.insert(b);
+  }
+  return pairs;
+}
+
+/// The most bytes that are live at once and can be in one memory alone. Buffers that exclude others are left out.
+std::optional<Overload> overload_of(const Problem& problem, const std::vector<Group>& groups) {
+  std::vector<bool> excludes(problem.buffers.size());
+  for (const BufferPair& pair : problem.relations.exclusive)
+    excludes[pair.first] = excludes[pair.second] = true;
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+    const Memory& memory = problem.memories[m];
+    Bytes room = *memory.capacity;
+    for (const ByteRange& range : memory.reserved) room -= range.end - range.begin;
+    std::vector<std::tuple<Position, bool, Bytes>> events;
+    for (const Group& group : groups) {
+      if (group.memories != std::vector{m}) continue;
+      for (const std::size_t b : group.buffers) {
+        if (excludes[b]) continue;
+        for (const Piece& piece : problem.buffers[b].pieces) {
+          if (piece.life.lower >= piece.life.upper) continue;
+          const Bytes size = group.buffers.size() == 1 ? group.size : 0;  // of a group, several may be live
+          events.emplace_back(piece.life.lower, true, size);
+          events.emplace_back(piece.life.upper, false, size);
+        }
+        if (group.size > room) return Overload{m, life_of(problem.buffers[b]).lower, group.size, room};
+      }
+    }
+    std::ranges::sort(events);
+    Bytes live = 0;
+    for (const auto& [at, starts, size] : events) {
+      live += starts ? size : -size;
+      if (live > room) return Overload{m, at, live, room};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Where the first cell of a group may be.
+std::vector<Range> ranges_of(const Problem& problem, const Group& group, Bytes unit,
+                             std::span<const Cell> first_cells) {
+  const Cell size = rounded_up(group.size, unit) / unit;
+  std::vector<Range> ranges;
+  for (const std::size_t m : group.memories) {
+    const Memory& memory = problem.memories[m];
+    std::vector<Range> taken;  // cells
+    for (const ByteRange& range : memory.reserved)
+      taken.push_back({range.begin / unit, rounded_up(range.end, unit) / unit - 1});
+    std::ranges::sort(taken, {}, &Range::first);
+    const Cell end = *memory.capacity / unit;
+    taken.push_back({end, end});
+    Cell from = 0;
+    for (const Range& it : taken) {
+      if (it.first - from >= size) {
+        Range range{from, it.first - size};
+        if (group.pinned) {
+          const Cell pin = *group.pinned / unit;
+          range = {std::max(pin, range.first), std::min(pin, range.last)};
+        }
+        if (range.first <= range.last)
+          ranges.push_back({first_cells[m] + range.first, first_cells[m] + range.last});
+      }
+      from = std::max(from, it.last + 1);
+    }
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Arena::Arena(const Problem& problem) {
+  const std::vector<Group> groups = groups_of(problem);
+  overload_ = overload_of(problem, groups);
+  unit_ = unit_of(problem, groups);
+  Bytes widest = 1;
+  for (const Group& group : groups) widest = std::lcm(widest, std::max<Bytes>(group.alignment / unit_, 1));
+  Cell cells = 0;
+  for (const Memory& memory : problem.memories) {
+    first_cells_.push_back(cells);
+    cells = rounded_up(cells + *memory.capacity / unit_, widest);
+  }
+
+  std::vector<std::optional<std::size_t>> group_of(problem.buffers.size());
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const std::size_t b : groups[g].buffers) group_of[b] = g;
+  std::map<Pair, Neighbour> related;
+  const auto can_meet = [&](std::size_t a, std::size_t b) {
+    std::vector<std::size_t> common;
+    std::ranges::set_intersection(groups[a].memories, groups[b].memories, std::back_inserter(common));
+    return !common.empty();
+  };
+  for (const Pair& pair : live_together(problem, group_of)) {
+    if (can_meet(pair.first, pair.second)) related[pair].is_hard = true;
+  }
+  for (const BufferPair& pair : problem.relations.apart) {
+    const auto& a = group_of[pair.first];
+    const auto& b = group_of[pair.second];
+    if (a && b && *a != *b && can_meet(*a, *b)) related[ordered(*a, *b)].is_hard = true;
+  }
+  for (const ReuseCost& reuse : problem.relations.reuse_costs) {
+    const auto& a = group_of[reuse.pair.first];
+    const auto& b = group_of[reuse.pair.second];
+    if (a && b && *a != *b && reuse.cost > 0 && can_meet(*a, *b)) related[ordered(*a, *b)].cost += reuse.cost;
+  }
+
+  base::UnionFind joined(groups.size());
+  for (const auto& [pair, neighbour] : related) joined.join(pair.first, pair.second);
+  std::map<std::size_t, std::size_t> part_of;
+  std::vector<Member> members(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto [at, is_new] = part_of.emplace(joined.find(g), parts_.size());
+    if (is_new) parts_.push_back({.cells = cells});
+    Part& part = parts_[at->second];
+    members[g] = {at->second, part.items.size()};
+    part.items.push_back({.size = rounded_up(groups[g].size, unit_) / unit_,
+                          .step = std::max<Cell>(groups[g].alignment / unit_, 1),
+                          .ranges = ranges_of(problem, groups[g], unit_, first_cells_)});
+  }
+  for (const auto& [pair, neighbour] : related) {
+    const auto add = [&](std::size_t a, std::size_t b) {
+      Neighbour it = neighbour;
+      it.item = static_cast<std::uint32_t>(members[b].item);
+      if (it.is_hard) it.cost = 0;
+      parts_[members[a].part].items[members[a].item].neighbours.push_back(it);
+    };
+    add(pair.first, pair.second);
+    add(pair.second, pair.first);
+  }
+  for (Part& part : parts_) {
+    for (Item& item : part.items) std::ranges::sort(item.neighbours, {}, &Neighbour::item);
+  }
+
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    first_memories_.push_back(memories_of(problem, problem.buffers[b]).front());
+    members_.push_back(group_of[b] ? std::optional(members[*group_of[b]]) : std::nullopt);
+  }
+}
+
+std::vector<Place> Arena::places_of(std::span<const Cells> cells) const {
+  std::vector<Place> places;
+  for (std::size_t b = 0; b < members_.size(); ++b) {
+    const Cell cell = members_[b] ? cells[members_[b]->part][members_[b]->item] : nowhere;
+    if (cell == nowhere) {
+      places.push_back({first_memories_[b], 0});
+      continue;
+    }
+    const auto after = std::upper_bound(first_cells_.begin(), first_cells_.end(), cell);
+    const auto memory = static_cast<std::size_t>(after - first_cells_.begin()) - 1;
+    places.push_back({memory, (cell - first_cells_[memory]) * unit_});
+  }
+  return places;
+}
+
+std::vector<bool> Arena::missing(std::span<const Cells> cells) const {
+  std::vector<bool> missing;
+  for (const auto& member : members_)
+    missing.push_back(member && cells[member->part][member->item] == nowhere);
+  return missing;
+}
+
+}  // namespace stowage::pack::relations

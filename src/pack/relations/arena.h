@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stowage/problem.h"
+
+namespace stowage::pack::relations {
+
+/// All memories lie one after the other, in cells of equal size.
+using Cell = std::int64_t;
+
+/// The first cell of an item that has no place.
+inline constexpr Cell nowhere = -1;
+
+/// Another item of the same part.
+struct Neighbour {
+  std::uint32_t item = 0;
+  bool is_hard = false;   ///< The two share no cell.
+  std::int64_t cost = 0;  ///< Of sharing one, if they may.
+};
+
+/// First cells from `first` to `last`, both included.
+struct Range {
+  Cell first = 0;
+  Cell last = 0;
+};
+
+/// Buffers with one offset, as one block.
+struct Item {
+  Cell size = 0;
+  Cell step = 1;                        ///< Its first cell is a multiple of this.
+  std::vector<Range> ranges{};          ///< Where its first cell may be: ascending, apart.
+  std::vector<Neighbour> neighbours{};  ///< Ascending, hard or of some cost.
+};
+
+/// Items that have nothing to do with items of other parts.
+struct Part {
+  std::vector<Item> items{};
+  Cell cells = 0;  ///< All of the memories.
+};
+
+/// The first cell of each item of a part.
+using Cells = std::vector<Cell>;
+
+/// A problem as cells and parts; see arena.cc.
+class Arena {
+ public:
+  /// The problem must be valid, and each memory have a capacity.
+  explicit Arena(const Problem& problem);
+
+  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
+  /// A proof that some buffers do not fit, whatever the offsets; none if there is no simple one.
+  [[nodiscard]] const std::optional<Overload>& overload() const { return overload_; }
+  /// A place for each buffer of the problem, from the cells of each part.
+  [[nodiscard]] std::vector<Place> places_of(std::span<const Cells> cells) const;
+  /// Buffers of items that are nowhere.
+  [[nodiscard]] std::vector<bool> missing(std::span<const Cells> cells) const;
+
+ private:
+  struct Member {
+    std::size_t part = 0;
+    std::size_t item = 0;
+  };
+
+  Bytes unit_ = 1;
+  std::vector<Cell> first_cells_;  ///< By memory.
+  std::vector<Part> parts_;
+  std::vector<std::optional<Member>> members_;  ///< By buffer; none: it has no bytes.
+  std::vector<std::size_t> first_memories_;     ///< By buffer.
+  std::optional<Overload> overload_;
+};
+
+}  // namespace stowage::pack::relations

@@ -1,0 +1,166 @@
+// Problems with relations: what lies together, apart, excludes each other, or costs something when it shares bytes. First
+// all must fit, then the cost is to be low.
+//
+//     parts      buffers that have nothing to do with each other are solved apart        arena.cc
+//     construct  one after the other in the cheapest place; often that costs nothing     ruin.cc
+//     few items  a search of all placings proves the least cost                          exact.cc
+//     bound      of items that cannot all be apart                                       clique_bound.cc
+//     many       ruin and recreate, then a heat bath, then ruin and recreate from there  heat_bath.cc
+//
+// Short of time a heat bath ends with nothing, so then ruin and recreate has all of it. Of two runs of half the time the
+// better one is usually better than one run, so long times are divided.
+
+#include "pack/relations/relations.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "pack/relations/arena.h"
+#include "pack/relations/search.h"
+
+namespace stowage::pack::relations {
+namespace {
+
+using Seconds = base::Deadline::Seconds;
+
+constexpr Seconds short_search{0.02};    ///< Before a proof is tried, for each part.
+constexpr double share_of_proofs = 0.6;  ///< Of the time, for parts of few items.
+constexpr double share_of_bounds = 0.08;
+constexpr Seconds least_for_heat{2};     ///< With less, there is no heat bath.
+constexpr Seconds least_for_runs{8};     ///< From here on, there are two runs.
+constexpr double share_of_first = 0.08;  ///< Of a run, for ruin and recreate,
+constexpr double share_of_heat = 0.62;   ///< and of the rest for the heat bath.
+
+struct Solved {
+  Arrangement best{};
+  std::int64_t bound = 0;
+  bool is_impossible = false;
+
+  [[nodiscard]] bool is_done() const { return is_impossible || (best.fits() && best.cost <= bound); }
+};
+
+/// Without a limit there is room for all buffers one after the other.
+Problem with_capacities(Problem problem) {
+  Bytes all = 0;
+  Bytes widest = 1;
+  for (const Buffer& buffer : problem.buffers) {
+    all += buffer.size + buffer.alignment + buffer.pinned.value_or(0);
+    widest = std::max(widest, buffer.alignment);
+  }
+  for (Memory& memory : problem.memories) {
+    if (memory.capacity) continue;
+    Bytes end = 0;
+    for (const ByteRange& range : memory.reserved) end = std::max(end, range.end);
+    memory.capacity = all + end + widest;
+  }
+  return problem;
+}
+
+Arrangement run_of(const Part& part, Scan& scan, const Arrangement& from, std::int64_t goal, Random& random,
+                   const base::Deadline& deadline) {
+  if (deadline.left() < least_for_heat) return ruin_and_recreate(part, scan, from, goal, random, deadline);
+  Arrangement best = ruin_and_recreate(part, scan, from, goal, random, deadline.part(share_of_first));
+  best = heat_bath(part, scan, std::move(best), goal, random, deadline.part(share_of_heat));
+  return ruin_and_recreate(part, scan, std::move(best), goal, random, deadline);
+}
+
+void search_long(const Part& part, Scan& scan, Solved& it, Random& random, const base::Deadline& deadline) {
+  const Arrangement start = it.best;
+  const int runs = deadline.left() >= least_for_runs ? 2 : 1;
+  for (int run = 0; run < runs && !it.is_done(); ++run) {
+    Arrangement found = run_of(part, scan, start, it.bound, random, deadline.part(1.0 / (runs - run)));
+    if (found.is_better_than(it.best)) it.best = std::move(found);
+  }
+}
+
+std::vector<Solved> solve_parts(const std::vector<Part>& parts, const Control& control) {
+  Random random(control.options.seed);
+  const base::Deadline& deadline = control.deadline;
+  std::vector<Solved> solved;
+  std::vector<std::size_t> open;
+  for (const Part& part : parts) {
+    Scan scan(part);
+    solved.push_back({.best = construct(part, scan)});
+    if (!solved.back().is_done()) open.push_back(solved.size() - 1);
+  }
+  std::ranges::stable_sort(open, {}, [&](std::size_t p) { return parts[p].items.size(); });
+  const auto finish = [&](auto&& improve) {
+    const std::vector<std::size_t> them = std::exchange(open, {});
+    for (std::size_t i = 0; i < them.size(); ++i) {
+      const Part& part = parts[them[i]];
+      Scan scan(part);
+      improve(part, scan, solved[them[i]], them.size() - i);
+      if (!solved[them[i]].is_done()) open.push_back(them[i]);
+      control.report("relations", static_cast<double>(i) / static_cast<double>(them.size()));
+    }
+  };
+  finish([&](const Part& part, Scan& scan, Solved& it, std::size_t left) {
+    const base::Deadline soon =
+        deadline.part(share_of_proofs / static_cast<double>(left)).within(short_search);
+    it.best = ruin_and_recreate(part, scan, std::move(it.best), it.bound, random, soon);
+  });
+  finish([&](const Part& part, Scan&, Solved& it, std::size_t left) {
+    const Proof proof = search_all(part, it.best, deadline.part(share_of_proofs / static_cast<double>(left)));
+    it.bound = std::max(it.bound, proof.bound);
+    it.is_impossible = proof.is_impossible;
+  });
+  finish([&](const Part& part, Scan&, Solved& it, std::size_t left) {
+    it.bound =
+        std::max(it.bound, clique_bound(part, deadline.part(share_of_bounds / static_cast<double>(left))));
+  });
+  finish([&](const Part& part, Scan& scan, Solved& it, std::size_t left) {
+    search_long(part, scan, it, random, deadline.part(1.0 / static_cast<double>(left)));
+  });
+  return solved;
+}
+
+/// Puts buffers without a place behind all others of their memory.
+void place_outside(const Problem& problem, const std::vector<bool>& is_missing, std::vector<Place>& places) {
+  std::vector<Bytes> ends;
+  for (const Memory& memory : problem.memories) ends.push_back(memory.capacity.value_or(0));
+  for (std::size_t b = 0; b < places.size(); ++b) {
+    if (!is_missing[b]) continue;
+    const Buffer& buffer = problem.buffers[b];
+    const std::size_t memory = buffer.memories.empty() ? 0 : buffer.memories.front();
+    const Bytes offset = (ends[memory] + buffer.alignment - 1) / buffer.alignment * buffer.alignment;
+    places[b] = {memory, offset};
+    ends[memory] = offset + buffer.size;
+  }
+}
+
+}  // namespace
+
+Solution solve(const Problem& problem, const Control& control) {
+  const Arena arena(with_capacities(problem));
+  Solution solution{
+      .lower_bound = max_load(problem.buffers), .overload = arena.overload(), .strategy = "relations"};
+  std::vector<Solved> solved;
+  if (solution.overload) {
+    for (const Part& part : arena.parts()) {
+      Scan scan(part);
+      solved.push_back({.best = construct(part, scan)});
+    }
+  } else {
+    solved = solve_parts(arena.parts(), control);
+  }
+  std::vector<Cells> cells;
+  bool is_proven = true;
+  for (Solved& it : solved) {
+    solution.reuse_cost += it.best.cost;
+    solution.reuse_cost_bound += it.bound;
+    solution.cannot_fit = solution.cannot_fit || it.is_impossible;
+    if (!it.best.fits()) solution.outcome = Outcome::exceeds_capacity;
+    is_proven = is_proven && it.is_done();
+    cells.push_back(std::move(it.best.cells));
+  }
+  solution.cannot_fit = solution.cannot_fit || solution.overload.has_value();
+  solution.interrupted = !is_proven && !solution.cannot_fit;
+  solution.places = arena.places_of(cells);
+  if (solution.outcome == Outcome::exceeds_capacity)
+    place_outside(problem, arena.missing(cells), solution.places);
+  return solution;
+}
+
+}  // namespace stowage::pack::relations

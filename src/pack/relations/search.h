@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pack/placing.h"
+#include "pack/random.h"
+#include "pack/relations/arena.h"
+#include "pack/relations/scan.h"
+
+namespace stowage::pack::relations {
+
+/// What sharing a cell with a hard neighbour counts: more than all costs of a problem, which are at most 2^40, and little
+/// enough that two million of them can be added.
+inline constexpr std::int64_t forbidden = std::int64_t{1} << 42;
+
+[[nodiscard]] inline std::int64_t weight_of(const Neighbour& it) { return it.is_hard ? forbidden : it.cost; }
+
+/// A placing of a part.
+struct Arrangement {
+  Cells cells{};
+  std::int64_t cost = 0;    ///< Of neighbours that share cells.
+  std::size_t missing = 0;  ///< Items without a place.
+
+  [[nodiscard]] bool fits() const { return missing == 0; }
+  /// A placing of more items is better, then one of less cost.
+  [[nodiscard]] bool is_better_than(const Arrangement& other) const {
+    return missing != other.missing ? missing < other.missing : cost < other.cost;
+  }
+};
+
+/// Whether an item in a cell shares one with a neighbour, if that has a place.
+[[nodiscard]] inline bool touches(const Part& part, std::size_t item, Cell cell, std::size_t other,
+                                  const Cells& cells) {
+  const Cell at = cells[other];
+  return at != nowhere && at < cell + part.items[item].size && cell < at + part.items[other].size;
+}
+
+/// What an item costs with its neighbours, if none is in the way. 0 if it is nowhere.
+[[nodiscard]] std::int64_t cost_of(const Part& part, std::size_t item, const Cells& cells);
+
+/// Cost of all, each pair once.
+[[nodiscard]] Arrangement arrangement_of(const Part& part, Cells cells);
+
+/// The mean cost of neighbours that may share cells, at least 1.
+[[nodiscard]] double mean_cost(const Part& part);
+
+/// One after the other in the cheapest place, in three orders; see ruin.cc. The best of them.
+[[nodiscard]] Arrangement construct(const Part& part, Scan& scan);
+
+/// Takes some items out and places them anew, again and again; see ruin.cc. Returns the best placing, at best that of no
+/// cost above `goal`.
+[[nodiscard]] Arrangement ruin_and_recreate(const Part& part, Scan& scan, Arrangement best, std::int64_t goal,
+                                            Random& random, const base::Deadline& deadline);
+
+/// Moves one item after the other to a place drawn by its cost, colder and colder; see heat_bath.cc. Returns the best
+/// placing in which all items have room, or `best`.
+[[nodiscard]] Arrangement heat_bath(const Part& part, Scan& scan, Arrangement best, std::int64_t goal,
+                                    Random& random, const base::Deadline& deadline);
+
+/// What a search for the least cost has shown.
+struct Proof {
+  std::int64_t bound = 0;      ///< No placing costs less.
+  bool is_impossible = false;  ///< No placing has room for all items.
+};
+
+/// Searches all placings of a part of few items; see exact.cc. `best` becomes the best one.
+[[nodiscard]] Proof search_all(const Part& part, Arrangement& best, const base::Deadline& deadline);
+
+/// A cost that no placing is below, by items that cannot all be apart; see clique_bound.cc.
+[[nodiscard]] std::int64_t clique_bound(const Part& part, const base::Deadline& deadline);
+
+}  // namespace stowage::pack::relations
