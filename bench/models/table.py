@@ -243,6 +243,7 @@ class Table:
         done = attempt([self.options.python, REFERENCE, path, work], self.options.limit)
         if done.status != 0:
             row.fail("equal", "the reference fails: " + first_line(done.output))
+            row.cells["equal"] = "not compared"
             return
         row.cells["equal"] = "yes"
         theirs, spread = json.loads((work / "outputs.json").read_text()), None

@@ -20,167 +20,10 @@
 
 namespace stowage::generate {
 
-Channel Writer::image_row(TensorId tensor, std::string_view index, bool is_read) {
-  const std::size_t lines = axis_of_lines(*this);
-  const bool is_columns = lines != axis_of_height;
-  const Shape& shape = *sources_.network().graph().tensors[tensor].shape;
-  if (sources_.is_constant(tensor)) kernels::refuse("its input is constant");
-  const bool is_whole = sources_.repeats_of(tensor) == nullptr && sources_.storage(tensor).is_contiguous();
-  if (!is_whole) return {operand(tensor, lines, index, is_read).at, shape[is_columns ? 2 : 3], 1};
-  if (is_columns && shape[2] != 1) kernels::refuse("it runs by columns, which are apart in memory");
-  const Operand whole = operand(tensor, std::nullopt, "0", is_read);
-  return {fmt::format("{} + ({}) * {}", whole.at, index, is_columns ? 1 : shape[3]), shape[2] * shape[3], 1};
-}
-
 namespace onnx_ops = kernels::onnx_ops;
 using kernels::refuse;
 
-std::size_t axis_of_lines(const Writer& writer) {
-  return writer.axis() == nullptr ? axis_of_height : writer.axis()->axis;
-}
-
-void expect_images_of_onnx(const Writer& writer) {
-  const kernels::Signature& signature = writer.signature();
-  for (const auto* const list : {&signature.inputs, &signature.outputs}) {
-    const kernels::Argument& argument = list->at(0).value();
-    if (argument.shape.size() != 4 || argument.shape[0] != 1)
-      refuse("its images are {}, expected four dimensions and a batch of 1", show_shape(argument.shape));
-  }
-  const std::size_t lines = axis_of_lines(writer);
-  if (lines != 2 && lines != 3) refuse("it runs by rows along axis {}, expected 2 or 3", lines);
-}
-
-ImageWindows image_windows(Writer& writer, const onnx_ops::Window& window, std::int64_t in_channels,
-                           std::int64_t out_channels) {
-  const auto along = [](const onnx_ops::WindowAxis& axis) {
-    return kernels::Window{.in = axis.input,
-                           .out = axis.output,
-                           .taps = axis.kernel,
-                           .stride = axis.stride,
-                           .dilation = axis.dilation,
-                           .before = axis.begin};
-  };
-  ImageWindows it{.out = writer.image_row_of_output("y")};
-  it.windows = {.height = along(window.axes[1]),
-                .width = along(window.axes[2]),
-                .in_channels = in_channels,
-                .out_channels = out_channels};
-  it.windows.is_columns = axis_of_lines(writer) != axis_of_height;
-  if (it.windows.is_columns) std::swap(it.windows.height, it.windows.width);
-  it.in_plane = writer.image_row_of_input("0").row;
-  return it;
-}
-
-void call_on_image(Writer& writer, const ImageWindows& it, std::string_view kernel, const std::string& layer,
-                   std::string_view cast) {
-  const kernels::Window& height = it.windows.height;
-  const std::string first = fmt::format("y * {} - {}", height.stride, height.before);
-  writer.loop_over(height.out);
-  writer.need("stowage_window");
-  if (it.in_plane == it.windows.width.in && height.in != 1) {
-    writer.window(0, axis_of_lines(writer), first, height);
-  } else {
-    const auto element =
-        static_cast<std::int64_t>(kernels::element_size(writer.signature().inputs.at(0)->dtype));
-    writer.declare(fmt::format("const void *rows[{}];", height.taps));
-    writer.line(fmt::format("stowage_window_in({}, {}, {}, {}, {}, {}, rows);",
-                            writer.image_row_of_input("0").at, it.windows.width.in * element, height.in,
-                            first, height.taps, height.dilation));
-  }
-  writer.line(fmt::format("stowage_{}(&{}, rows, {}{});", kernel, layer, cast, it.out.at));
-}
-
 namespace {
-
-/// Refuses all but images of float32, as wholes or by rows.
-void expect_real_images(const Writer& writer) {
-  for (const auto* const list : {&writer.signature().inputs, &writer.signature().outputs}) {
-    const DType dtype = list->at(0).value().dtype;
-    if (dtype != DType::float32) refuse("{} is not supported", name_of(dtype));
-  }
-  expect_images_of_onnx(writer);
-}
-
-void call_real(Writer& writer, const ImageWindows& it, std::string_view kernel, const std::string& layer) {
-  writer.need("stowage_image_f32");
-  call_on_image(writer, it, fmt::format("image_{}_f32", kernel), layer);
-}
-
-/// A constant input of float32, or NULL if it is left out.
-std::string real_constant(Writer& writer, std::size_t i) {
-  if (!writer.signature().has_input(i)) return "NULL";
-  static_cast<void>(constant_data(writer, i));
-  if (writer.signature().inputs[i]->dtype != DType::float32) refuse("input {} is not float32", i);
-  return writer.sources().constant(*writer.op().inputs[i]);
-}
-
-void emit_image_conv(Writer& writer) {
-  expect_real_images(writer);
-  const kernels::Signature& signature = writer.signature();
-  const kernels::Argument* const bias = signature.has_input(2) ? &*signature.inputs[2] : nullptr;
-  const onnx_ops::Convolution c = onnx_ops::convolution_of(signature, signature.inputs.at(0).value(),
-                                                           signature.inputs.at(1).value(), bias);
-  const ImageWindows it = image_windows(writer, c.window, c.groups * c.inputs, c.channels());
-  const std::string layer =
-      writer.layer("stowage_image_conv_layer",
-                   fmt::format("{}{}, {}, {}, {}, {}\n", shape_of(it.windows), c.groups, it.in_plane,
-                               it.out.row, real_constant(writer, 1), real_constant(writer, 2)));
-  call_real(writer, it, it.windows.is_columns ? "conv_columns" : "conv", layer);
-}
-
-bool has_padding(const onnx_ops::Window& window) {
-  return std::ranges::any_of(window.axes, [](const auto& axis) { return axis.begin != 0 || axis.end != 0; });
-}
-
-template <bool is_average>
-void emit_image_pool(Writer& writer) {
-  if (!is_average && writer.signature().inputs.at(0)->dtype != DType::float32)
-    return emit_byte_max_pool(writer);
-  if (writer.kind().sums) refuse("it sums up rows of a window");
-  expect_real_images(writer);
-  const kernels::Signature& signature = writer.signature();
-  if (signature.has_output(1)) refuse("it gives indices");
-  if (!signature.attributes.has("kernel_shape")) refuse("kernel_shape is missing");
-  const Shape& in = signature.inputs.at(0)->shape;
-  const onnx_ops::Window window = onnx_ops::window_of(signature, in, signature.outputs.at(0)->shape,
-                                                      signature.attributes.integers("kernel_shape", {}));
-  if (signature.attributes.integer("count_include_pad", 0) != 0 && has_padding(window))
-    refuse("it counts padding");
-  const ImageWindows it = image_windows(writer, window, in[1], in[1]);
-  if (is_average && it.windows.is_columns && it.windows.height.taps > 1 && it.windows.width.taps > 1)
-    refuse("it adds real numbers in another order if it runs by columns");
-  call_real(writer, it, is_average ? "average_pool" : "max_pool",
-            writer.layer("stowage_image_pool_layer",
-                         fmt::format("{}{}, {}\n", shape_of(it.windows), it.in_plane, it.out.row)));
-}
-
-/// Row by row into sums if the plan does so, else in one window.
-void emit_global_average(Writer& writer) {
-  expect_real_images(writer);
-  const Shape& in = writer.signature().inputs.at(0)->shape;
-  if (!writer.kind().sums) {
-    onnx_ops::Window window;
-    window.axes[2].input = window.axes[2].kernel = in[2] * in[3];
-    if (!writer.storage_of_input(0).is_contiguous()) refuse("it reads rows that are apart");
-    ImageWindows it = image_windows(writer, window, in[1], in[1]);
-    it.in_plane = in[2] * in[3];
-    it.out.row = 1;
-    return call_real(writer, it, "average_pool",
-                     writer.layer("stowage_image_pool_layer",
-                                  fmt::format("{}{}, {}\n", shape_of(it.windows), it.in_plane, it.out.row)));
-  }
-  if (writer.kind().axis != axis_of_height) refuse("it sums up along another axis than the height");
-  writer.need("stowage_image_f32");
-  writer.loop_over(in[2]);
-  writer.declare_kept(*writer.kind().sums, "float", "sums");
-  writer.declare("int32_t i;");
-  writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0.0F;", in[1]));
-  const Channel row = writer.image_row_of_input("y");
-  writer.line(fmt::format("stowage_image_sum_f32({}, {}, {}, {}, sums);", row.at, in[1], row.row, in[3]));
-  const std::string out = writer.output().at;
-  writer.line(fmt::format("for (i = 0; y == {} && i < {}; i++) ({})[i] = (float)((double)sums[i] / {});",
-                          in[2] - 1, in[1], out, in[2] * in[3]));
-}
 
 /// A matrix of so many rows times constant weights, [columns][terms] if they are turned.
 struct RealProduct {
@@ -358,11 +201,7 @@ void emit_softmax_of_onnx(Writer& writer) {
 }  // namespace
 
 EmitPart onnx_operators() {
-  return {{"Conv", emit_image_conv, RowHandling::own},
-          {"MaxPool", emit_image_pool<false>, RowHandling::own},
-          {"AveragePool", emit_image_pool<true>, RowHandling::own},
-          {"GlobalAveragePool", emit_global_average, RowHandling::own},
-          {"Gemm", emit_gemm, RowHandling::own},
+  return {{"Gemm", emit_gemm, RowHandling::own},
           {"MatMul", emit_matrix_product},
           {"BatchNormalization", emit_batch_normalization, RowHandling::elements},
           {"Clip", emit_clip, RowHandling::elements},

@@ -240,7 +240,7 @@ void turn_windows(std::vector<std::int8_t>& weights, const Windows& it) {
 }
 
 void emit_scaled_conv(Writer& writer) {
-  expect_images_of_onnx(writer);
+  expect_windows_of_onnx(writer);
   const Signature& signature = writer.signature();
   const kernels::Argument* const bias = signature.has_input(8) ? &*signature.inputs[8] : nullptr;
   const onnx_ops::Convolution c =
@@ -328,7 +328,7 @@ void expect_byte(const kernels::Argument& argument) {
 }
 
 void emit_byte_max_pool(Writer& writer) {
-  expect_images_of_onnx(writer);
+  expect_windows_of_onnx(writer);
   const Signature& signature = writer.signature();
   const kernels::Argument& x = input_of(writer, 0);
   expect_byte(x);

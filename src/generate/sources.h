@@ -346,6 +346,8 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart carrying_operators();
 [[nodiscard]] EmitPart resizing_operators();
 [[nodiscard]] EmitPart onnx_operators();
+[[nodiscard]] EmitPart image_window_operators();
+[[nodiscard]] EmitPart transposed_operators();
 [[nodiscard]] EmitPart onnx_element_operators();
 [[nodiscard]] EmitPart quantized_operators();
 [[nodiscard]] EmitPart quantized_joins();

@@ -112,6 +112,8 @@ std::string weights_for(Writer& writer, const Windows& it, std::int64_t outer) {
   return it.is_columns ? turned_weights(writer, it, outer) : stored_weights(writer);
 }
 
+}  // namespace
+
 std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups, const Requantization& to,
                           const std::vector<std::int32_t>& bias, const std::string& weights) {
   if (to.weights_zero != 0) refuse("its weights have zero point {}, expected 0", to.weights_zero);
@@ -136,7 +138,6 @@ std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups
           to.limits.least, to.limits.most));
 }
 
-/// The weights as float32, which int8 weights of a float32 operator stand for.
 std::string real_weights(Writer& writer, const Operands& operands, std::int64_t channels) {
   const kernels::RealWeights real = kernels::real_weights_of(operands.input(1), channels, 0);
   if (!real.is_quantized) return stored_weights(writer);
@@ -152,17 +153,20 @@ std::string real_weights(Writer& writer, const Operands& operands, std::int64_t 
 }
 
 std::string real_layer(Writer& writer, const Operands& operands, const Windows& it, std::int64_t groups,
-                       const std::string& weights) {
-  kernels::expect_bias(operands, 2, DType::float32, operands.output().shape.back());
+                       const std::string& weights, std::size_t bias_input) {
+  kernels::expect_bias(operands, bias_input, DType::float32, operands.output().shape.back());
   const kernels::RealLimits limits = kernels::real_activation_limits(operands);
-  const std::string bias = operands.has_input(2) ? writer.sources().constant(writer.op().inputs[2].value(),
-                                                                             "bias_" + writer.number())
-                                                 : "NULL";
-  if (operands.has_input(2)) static_cast<void>(constant_data(writer, 2));
+  std::string bias = "NULL";
+  if (operands.has_input(bias_input)) {
+    static_cast<void>(constant_data(writer, bias_input));
+    bias = writer.sources().constant(*writer.op().inputs[bias_input], "bias_" + writer.number());
+  }
   return writer.layer("stowage_conv_f32_layer",
                       fmt::format("{}{}, {}, {},\n    {}, {}, /* limits */\n", shape_of(it), groups, weights,
                                   bias, literal(limits.least), literal(limits.most)));
 }
+
+namespace {
 
 /// The layer of one output channel, if the plan computes channel by channel.
 Windows one_of(const Writer& writer, Windows it) {

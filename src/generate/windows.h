@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generate/sources.h"
+#include "kernels/tflite/channels.h"
 #include "kernels/tflite/window.h"
 
 namespace stowage::generate {
@@ -36,6 +37,18 @@ struct Windows {
 
 /// The name of the array of a layer's weights, as the model has them.
 [[nodiscard]] std::string stored_weights(Writer& writer);
+
+/// The name of an array of its weights as float32, which int8 weights of a float32 operator stand for.
+[[nodiscard]] std::string real_weights(Writer& writer, const kernels::Operands& operands,
+                                       std::int64_t channels);
+/// The name of a stowage_conv_f32_layer.
+[[nodiscard]] std::string real_layer(Writer& writer, const kernels::Operands& operands, const Windows& it,
+                                     std::int64_t groups, const std::string& weights,
+                                     std::size_t bias_input = 2);
+/// The name of a stowage_conv_s8_layer.
+[[nodiscard]] std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups,
+                                        const kernels::Requantization& to,
+                                        const std::vector<std::int32_t>& bias, const std::string& weights);
 
 /// Turns windows for the axis that the plan runs them along.
 [[nodiscard]] Windows turned(const Writer& writer, Windows it);

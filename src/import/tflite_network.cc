@@ -7,7 +7,9 @@
 #include <flatbuffers/minireflect.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -100,6 +102,18 @@ Attributes attributes_of(const tflite::Operator& op, ReadingBudget& budget) {
   return attributes;
 }
 
+/// The options of MediaPipe's Convolution2DTransposeBias: a struct that begins with padding and strides.
+void read_transposed(const tflite::Operator& op, Attributes& attributes) {
+  constexpr std::int32_t same = 1, valid = 2;
+  std::array<std::int32_t, 3> numbers{};  // padding, width, height
+  if (count(op.custom_options()) < sizeof numbers) return;
+  std::memcpy(numbers.data(), op.custom_options()->data(), sizeof numbers);
+  if (numbers[0] != same && numbers[0] != valid) return;
+  attributes.set("padding", std::int64_t{numbers[0] == same ? 0 : 1});
+  attributes.set("stride_w", std::int64_t{numbers[1]});
+  attributes.set("stride_h", std::int64_t{numbers[2]});
+}
+
 /// The numbers that an integer type can hold; none for types that are not quantized.
 std::optional<std::pair<std::int64_t, std::int64_t>> range_of(DType dtype) {
   const auto limits = []<typename Integer>(Integer) {
@@ -182,7 +196,9 @@ class DetailReader {
 
  private:
   OperatorDetails details_of(const tflite::Operator& op, const Operator& own) {
-    return {attributes_of(op, budget_), at(file_.model().operator_codes(), op.opcode_index()).version(),
+    Attributes attributes = attributes_of(op, budget_);
+    if (own.type == "Convolution2DTransposeBias") read_transposed(op, attributes);
+    return {std::move(attributes), at(file_.model().operator_codes(), op.opcode_index()).version(),
             tflite_shapes_of_data(graph_, own)};
   }
 

@@ -51,7 +51,7 @@ WindowRows tflite_window(const Site& site, std::size_t axis) {
   const bool is_height = axis == 1;
   WindowRows window{.stride = attributes.integer(is_height ? "stride_h" : "stride_w", 1),
                     .dilation = attributes.integer(is_height ? "dilation_h_factor" : "dilation_w_factor", 1)};
-  const bool is_transposed = data_of(site) != 0;
+  const bool is_transposed = site.facts().rows == transposed_window;
   const Shape weights = site.input_shape(1);
   window.taps = has_weights(site) ? (weights.size() == 4 ? weights[axis] : 0)
                                   : attributes.integer(is_height ? "filter_height" : "filter_width", 0);
@@ -268,6 +268,11 @@ std::span<const Facts> window_family() {
        .multiplies = multiplies_of_filter},
       {.tflite = "CONV_3D", .shape = tflite_shapes::convolution_3d},
       {.tflite = "CONV_3D_TRANSPOSE", .shape = tflite_shapes::shaped_by_first},
+      {.tflite = "Convolution2DTransposeBias",
+       .rows = transposed_window,
+       .windows = {.axis = 1, .weights = 1, .channels = 3},
+       .multiplies = multiplies_of_transposed,
+       .is_custom = true},
       {.tflite = "DEPTHWISE_CONV_2D",
        .shape = tflite_shapes::depthwise_convolution,
        .rows = windowed,

@@ -4,25 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <iostream>
-#include <map>
 #include <random>
-#include <regex>
 #include <string>
 #include <vector>
 
-#include "c_packages.h"
 #include "long_tests.h"
 #include "onnx_models.h"
+#include "packages_in_turn.h"
 #include "quantized_networks.h"
-#include "stowage/error.h"
-#include "stowage/generate.h"
 #include "stowage/network.h"
-#include "stowage/planner.h"
-#include "stream_run_networks.h"
-#include "stream_run_plans.h"
-#include "temporary.h"
 
 namespace stowage {
 namespace {
@@ -270,55 +260,11 @@ class ImageMaker {
   Shape at_{};
 };
 
-Plan plan_in_turn(const Network& network, std::uint64_t seed) {
-  if (seed % 5 == 4) return testing::streamed_plan(network, testing::random_options(seed / 5));
-  PlanOptions options;
-  options.solve.time_limit = std::chrono::milliseconds(30);
-  options.alignment = 8;
-  if (seed % 4 != 0)
-    options.stream = StreamOptions{.granule = seed % 4 == 1 ? 2 : 1,
-                                   .layout = seed % 8 < 4 ? StreamLayout::automatic : StreamLayout::ring,
-                                   .axes = StreamAxes::natural,
-                                   .blocks = StreamBlocks::none};
-  if (seed % 4 > 1) options.io = Io::rows;
-  PlanResult result = make_plan(network.input, options);
-  for (const Fault& fault : result.faults) ADD_FAILURE() << seed << ": " << fault.what;
-  return std::move(result.plan);
-}
-
-/// Generates until so many packages are there, and runs them all.
-template <typename Make>
-void expect_bits_of_the_interpreter(std::uint64_t wanted, const Make& make) {
-  const testing::TemporaryDirectory folder;
-  testing::Packages packages(folder.path());
-  std::map<std::string, int> refused;
-  for (std::uint64_t seed = 0; packages.count() < wanted && seed < 3 * wanted; ++seed) {
-    const std::string name = "net" + std::to_string(seed);
-    try {
-      Network network = make(seed);
-      run_carriers_whole(network);
-      const Plan plan = plan_in_turn(network, seed);
-      packages.add(name, generate_package(network, plan, {.name = name, .cases = 2, .seed = seed}));
-    } catch (const Error& error) {
-      ++refused[std::regex_replace(
-          error.what(), std::regex("operator '[^']*'|, [0-9]+ of subgraph 0| t[0-9]+|has [0-9]+"), "")];
-    }
-  }
-  std::size_t refusals = 0;
-  for (const auto& [reason, count] : refused) {
-    std::cout << count << " refused: " << reason << "\n";
-    refusals += static_cast<std::size_t>(count);
-  }
-  EXPECT_EQ(packages.count(), wanted);
-  EXPECT_LT(5 * refusals, wanted);
-  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
-}
-
 TEST(GenerateOnnx, RandomNetworksGiveWhatTheInterpreterGives) {
-  expect_bits_of_the_interpreter(testing::has_time()        ? 400
-                                 : testing::is_in_a_hurry() ? 8
-                                                            : 200,
-                                 [](std::uint64_t seed) { return ImageMaker(seed).make(); });
+  testing::expect_bits_of_the_interpreter(testing::has_time()        ? 400
+                                          : testing::is_in_a_hurry() ? 8
+                                                                     : 200,
+                                          [](std::uint64_t seed) { return ImageMaker(seed).make(); });
 }
 
 /// Steps of sequences through one or two LSTMs, with what is in front of the first step and behind the last one.
@@ -372,18 +318,18 @@ Network random_sequence_network(std::uint64_t seed) {
 }
 
 TEST(GenerateOnnx, SequencesGiveWhatTheInterpreterGives) {
-  expect_bits_of_the_interpreter(testing::is_in_a_hurry() ? 4 : 24, random_sequence_network);
+  testing::expect_bits_of_the_interpreter(testing::is_in_a_hurry() ? 4 : 24, random_sequence_network);
 }
 
 TEST(GenerateOnnx, QuantizedNetworksGiveWhatTheInterpreterGives) {
-  expect_bits_of_the_interpreter(testing::has_time()        ? 400
-                                 : testing::is_in_a_hurry() ? 8
-                                                            : 32,
-                                 [](std::uint64_t seed) {
-                                   const onnx::ModelProto model = testing::random_quantized_model(seed);
-                                   return parse_network(model.SerializeAsString(), "m.onnx",
-                                                        {.constants = true});
-                                 });
+  testing::expect_bits_of_the_interpreter(
+      testing::has_time()        ? 400
+      : testing::is_in_a_hurry() ? 8
+                                 : 32,
+      [](std::uint64_t seed) {
+        const onnx::ModelProto model = testing::random_quantized_model(seed);
+        return parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
+      });
 }
 
 }  // namespace

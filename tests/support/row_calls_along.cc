@@ -131,6 +131,12 @@ void add_blocks(std::vector<Call>& calls, std::mt19937_64& random) {
                        .settings = {{"padding", policy}, {"stride_h", stride}, {"stride_w", std::int64_t{1}}},
                        .version = 1,
                        .are_constants_first = true});
+      calls.push_back({.type = "Convolution2DTransposeBias",
+                       .data = {{2, 7, 5, 2}},
+                       .constants = {random_array(random, {3, kernel, 1, 2}), random_array(random, {3})},
+                       .output = output,
+                       .settings = {{"padding", policy}, {"stride_h", stride}, {"stride_w", std::int64_t{1}}},
+                       .version = 1});
     }
   }
   for (const char* const mode : {"nearest", "linear"}) {

@@ -97,6 +97,7 @@ void stowage_image_average_pool_f32(const stowage_image_pool_layer *layer, const
           count++;
         }
       }
+      if (layer->counted != 0) count = layer->counted;
       output[x] = count == 0 ? 0.0F : (float)(sum / count);
     }
   }

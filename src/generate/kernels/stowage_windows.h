@@ -60,6 +60,14 @@ typedef struct {
 void stowage_conv_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
 void stowage_depthwise_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
 
+/* A transposed convolution: TRANSPOSE_CONV, with a bias for each channel. The windows of `rows` cover the row of the
+ * output; it is under tap `phase` of the first of them, and `stride_high` less of each further one. int8 has the bias
+ * without the input's zero point. */
+void stowage_transposed_f32(const stowage_conv_f32_layer *layer, int32_t stride_high, const void *const *rows,
+                            int32_t phase, float *output);
+void stowage_transposed_s8(const stowage_conv_s8_layer *layer, int32_t stride_high, const void *const *rows,
+                           int32_t phase, int8_t *output);
+
 typedef struct {
   stowage_window_shape shape;
   int32_t least;
@@ -111,16 +119,28 @@ typedef struct {
   const float *bias;    /* may be null */
 } stowage_image_conv_layer;
 
+/* A transposed convolution; its weights are [in_channels][out_channels / groups][taps_high][taps_wide]. */
+typedef struct {
+  stowage_image_conv_layer conv;
+  int32_t stride_high;
+  int32_t dilation_high;
+  int32_t by_columns;
+} stowage_image_spread_layer;
+
 typedef struct {
   stowage_window_shape shape;
   int32_t in_plane;
   int32_t out_plane;
+  int32_t counted; /* elements of a window with those in the padding, if these count; else 0 */
 } stowage_image_pool_layer;
 
 void stowage_image_conv_f32(const stowage_image_conv_layer *layer, const void *const *rows, float *output);
 /* The same if rows are columns of the image. */
 void stowage_image_conv_columns_f32(const stowage_image_conv_layer *layer, const void *const *rows,
                                     float *output);
+/* The windows of `rows` cover the row of the output, as above. */
+void stowage_image_spread_f32(const stowage_image_spread_layer *layer, const void *const *rows, int32_t phase,
+                              float *output);
 void stowage_image_max_pool_f32(const stowage_image_pool_layer *layer, const void *const *rows,
                                 float *output);
 void stowage_image_average_pool_f32(const stowage_image_pool_layer *layer, const void *const *rows,

@@ -1,7 +1,9 @@
-// TRANSPOSE_CONV of int8 and float32: a reversed convolution. Each input is spread over the window of outputs
-// from which a convolution would compute it.
+// TRANSPOSE_CONV of int8 and float32, and Convolution2DTransposeBias of MediaPipe: a reversed convolution. Each input
+// is spread over the window of outputs from which a convolution would compute it.
 //
 // Cost: input elements * taps * output channels. Source: as of convolutions.
+
+#include "kernels/tflite/transpose_conv.h"
 
 #include <algorithm>
 
@@ -10,17 +12,34 @@
 #include "kernels/tflite/window.h"
 
 namespace stowage::kernels {
+
+SpreadPlaces spread_places(std::string_view type) {
+  return type == "TRANSPOSE_CONV" ? SpreadPlaces{} : SpreadPlaces{.data = 0, .bias = 2};
+}
+
+Spread spread_of(const Operands& operands, const SpreadPlaces& places) {
+  const Shape& weights = operands.input(1).shape;
+  const Shape& in = operands.input(places.data).shape;
+  const Shape& out = operands.output().shape;
+  if (weights.size() != 4 || in.size() != 4 || out.size() != 4)
+    refuse("its weights, input and output have {}, {} and {} dimensions, expected 4", weights.size(),
+           in.size(), out.size());
+  if (in[0] != out[0] || weights[0] != out[3] || weights[3] != in[3])
+    refuse("its batches or channels do not agree");
+  const bool is_same = is_padding_same(operands);
+  return {
+      .height = window_of(
+          out[1], in[1],
+          {.taps = weights[1], .stride = operands.integer("stride_h"), .dilation = 1, .is_same = is_same}),
+      .width = window_of(
+          out[2], in[2],
+          {.taps = weights[2], .stride = operands.integer("stride_w"), .dilation = 1, .is_same = is_same}),
+      .batches = in[0],
+      .in_channels = in[3],
+      .out_channels = out[3]};
+}
+
 namespace {
-
-struct Spread {
-  Window height{};  ///< Of a convolution from output to input.
-  Window width{};
-  std::int64_t batches = 1;
-  std::int64_t in_channels = 1;
-  std::int64_t out_channels = 1;
-
-  [[nodiscard]] std::int64_t outputs() const { return batches * height.in * width.in * out_channels; }
-};
 
 /// Calls `add` with the indices of each output, and of each input and weight whose product is part of it.
 template <typename Add>
@@ -41,38 +60,15 @@ void spread(const Spread& it, const Add& add) {
   }
 }
 
-/// Inputs: shape of the output, weights, input, bias.
-Spread spread_of(const Operands& operands) {
-  const Shape& weights = operands.input(1).shape;
-  const Shape& in = operands.input(2).shape;
-  const Shape& out = operands.output().shape;
-  if (weights.size() != 4 || in.size() != 4 || out.size() != 4)
-    refuse("its weights, input and output have {}, {} and {} dimensions, expected 4", weights.size(),
-           in.size(), out.size());
-  if (in[0] != out[0] || weights[0] != out[3] || weights[3] != in[3])
-    refuse("its batches or channels do not agree");
-  const bool is_same = is_padding_same(operands);
-  return {
-      .height = window_of(
-          out[1], in[1],
-          {.taps = weights[1], .stride = operands.integer("stride_h"), .dilation = 1, .is_same = is_same}),
-      .width = window_of(
-          out[2], in[2],
-          {.taps = weights[2], .stride = operands.integer("stride_w"), .dilation = 1, .is_same = is_same}),
-      .batches = in[0],
-      .in_channels = in[3],
-      .out_channels = out[3]};
-}
-
-Kernel real_spread(const Operands& operands, const Spread& it) {
-  expect_bias(operands, 3, DType::float32, it.out_channels);
-  return {.run = [it, limits = real_activation_limits(operands)](const Pointers& at) {
+Kernel real_spread(const Operands& operands, const Spread& it, const SpreadPlaces& places) {
+  expect_bias(operands, places.bias, DType::float32, it.out_channels);
+  return {.run = [it, places, limits = real_activation_limits(operands)](const Pointers& at) {
     auto* const output = at.output<float>(0);
     std::fill_n(output, it.outputs(), 0.0F);
     spread(it, [&](std::int64_t out, std::int64_t in, std::int64_t weight) {
-      output[out] += at.input<float>(2)[in] * at.input<float>(1)[weight];
+      output[out] += at.input<float>(places.data)[in] * at.input<float>(1)[weight];
     });
-    const auto* const bias = at.input<float>(3);
+    const auto* const bias = at.input<float>(places.bias);
     for (std::int64_t i = 0; i < it.outputs(); ++i)
       output[i] = limits.clamp(output[i] + (bias == nullptr ? 0.0F : bias[i % it.out_channels]));
   }};
@@ -104,16 +100,20 @@ Kernel int8_spread(const Operands& operands, const Spread& it) {
 
 Kernel prepare_transpose_conv(const Signature& signature) {
   const Operands operands(signature);
+  const SpreadPlaces places = spread_places(signature.type);
   operands.expect_alike(1);
-  operands.expect_alike(2);
-  const Spread it = spread_of(operands);
-  if (operands.output().dtype == DType::float32) return real_spread(operands, it);
-  if (operands.output().dtype == DType::int8) return int8_spread(operands, it);
+  operands.expect_alike(places.data);
+  const Spread it = spread_of(operands, places);
+  if (operands.output().dtype == DType::float32) return real_spread(operands, it, places);
+  if (operands.output().dtype == DType::int8 && signature.type == "TRANSPOSE_CONV")
+    return int8_spread(operands, it);
   refuse("element type {} is not supported", name_of(operands.output().dtype));
 }
 
 }  // namespace
 
-TablePart transpose_conv_kernels() { return {{"TRANSPOSE_CONV", prepare_transpose_conv}}; }
+TablePart transpose_conv_kernels() {
+  return {{"Convolution2DTransposeBias", prepare_transpose_conv}, {"TRANSPOSE_CONV", prepare_transpose_conv}};
+}
 
 }  // namespace stowage::kernels

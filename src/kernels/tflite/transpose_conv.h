@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/tflite/operands.h"
+#include "kernels/tflite/window.h"
+
+namespace stowage::kernels {
+
+/// Where a transposed convolution has its input and its bias; its weights are input 1.
+struct SpreadPlaces {
+  std::size_t data = 2;
+  std::size_t bias = 3;
+};
+
+/// TRANSPOSE_CONV has the shape of its output in front.
+[[nodiscard]] SpreadPlaces spread_places(std::string_view type);
+
+struct Spread {
+  Window height{};  ///< Of a convolution from output to input.
+  Window width{};
+  std::int64_t batches = 1;
+  std::int64_t in_channels = 1;
+  std::int64_t out_channels = 1;
+
+  [[nodiscard]] std::int64_t outputs() const { return batches * height.in * width.in * out_channels; }
+};
+
+/// Refuses operands that do not go together.
+[[nodiscard]] Spread spread_of(const Operands& operands, const SpreadPlaces& places);
+
+}  // namespace stowage::kernels
