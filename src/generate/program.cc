@@ -172,12 +172,21 @@ std::string wishes_text(const Model& model, const Sources& sources) {
 }
 
 /// Gives what is kept from run to run its first values.
-std::string reset_text(const Model& model) {
+std::string reset_text(const Model& model, Sources& sources) {
   if (bytes_kept(model) == 0) return "";
   std::string text = fmt::format("\nvoid {}_reset(void *kept) {{\n", model.name);
-  for (const KeptTensor& it : kept_tensors(*model.network, *model.plan))
-    text += fmt::format("  memset((uint8_t *)kept + {}, {}, {});\n", it.offset, it.fill,
-                        model.tensor(it.tensor).bytes);
+  for (const KeptTensor& it : kept_tensors(*model.network, *model.plan)) {
+    const Tensor& tensor = model.tensor(it.tensor);
+    const std::byte fill = it.first_value.empty() ? std::byte{0} : it.first_value[0];
+    if (std::ranges::all_of(it.first_value, [&](std::byte byte) { return byte == fill; })) {
+      text += fmt::format("  memset((uint8_t *)kept + {}, {}, {});\n", it.offset, static_cast<int>(fill),
+                          tensor.bytes);
+    } else {
+      const std::string first = sources.array(fmt::format("first_{}", it.tensor), in_comment(tensor.name),
+                                              tensor.dtype, {it.first_value.begin(), it.first_value.end()});
+      text += fmt::format("  memcpy((uint8_t *)kept + {}, {}, {});\n", it.offset, first, tensor.bytes);
+    }
+  }
   return text + "}\n";
 }
 
@@ -312,7 +321,7 @@ std::string program_of(const Model& model, Sources& sources) {
   std::string steps;
   if (model.is_stepped()) steps += table_text(model);
   steps += wishes_text(model, sources);
-  steps += reset_text(model) + (model.has_ports() ? ports_text(model) : run_text(model, sources));
+  steps += reset_text(model, sources) + (model.has_ports() ? ports_text(model) : run_text(model, sources));
   const std::string loops = model.loops ? model.loops->text : "";
   std::string text = fmt::format(
       "/* {0}: what runs when, and where. See {1}.h. */\n#include \"{1}.h\"\n\n{2}#include "

@@ -33,11 +33,7 @@ std::vector<KeptTensor> kept_tensors(const Network& network, const Plan& plan) {
   for (TensorId t = 0; t < network.graph().tensors.size(); ++t) {
     const Tensor& tensor = network.graph().tensors[t];
     if (tensor.kind != TensorKind::state || !plan.tensors[t].views.empty()) continue;
-    const auto stored = network.input.constants.of(t);
-    const std::byte fill = stored.empty() ? std::byte{0} : stored[0];
-    if (std::ranges::any_of(stored, [&](std::byte byte) { return byte != fill; }))
-      refuse("state {} begins with different bytes", tensor.name);
-    all.push_back({t, end, static_cast<int>(fill)});
+    all.push_back({t, end, network.input.constants.of(t)});
     end += (tensor.bytes + alignment - 1) / alignment * alignment;
   }
   return all;

@@ -28,11 +28,10 @@ namespace stowage::generate {
 /// A tensor that is kept from run to run, but is not in the plan.
 struct KeptTensor {
   TensorId tensor = 0;
-  Bytes offset = 0;  ///< In the state that the caller has.
-  int fill = 0;      ///< Each of its bytes before the first run.
+  Bytes offset = 0;                          ///< In the state that the caller has.
+  std::span<const std::byte> first_value{};  ///< Before the first run; none: zeros.
 };
 
-/// Throws kernels::Unsupported if one begins with bytes that differ.
 [[nodiscard]] std::vector<KeptTensor> kept_tensors(const Network& network, const Plan& plan);
 
 /// A constant array of the weights file.
@@ -348,6 +347,7 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart onnx_operators();
 [[nodiscard]] EmitPart image_window_operators();
 [[nodiscard]] EmitPart transposed_operators();
+[[nodiscard]] EmitPart variable_operators();
 [[nodiscard]] EmitPart onnx_element_operators();
 [[nodiscard]] EmitPart quantized_operators();
 [[nodiscard]] EmitPart quantized_joins();

@@ -314,6 +314,13 @@ void expect_runnable(const Writer& writer) {
   static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
 }
 
+/// An operator with state needs no output.
+bool changes_state(const Sources& sources, const Operator& op) {
+  return std::ranges::any_of(op.inputs, [&](const auto& input) {
+    return input && sources.network().graph().tensors[*input].kind == TensorKind::state;
+  });
+}
+
 }  // namespace
 
 Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
@@ -321,7 +328,7 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
     std::unordered_map<std::string_view, EmitEntry> all;
     for (const auto part : {window_operators, pool_operators, element_operators, movement_operators,
                             padding_operators, reduction_operators, carrying_operators, resizing_operators,
-                            onnx_operators, image_window_operators, transposed_operators,
+                            onnx_operators, image_window_operators, transposed_operators, variable_operators,
                             onnx_element_operators, quantized_operators, quantized_joins})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
@@ -329,7 +336,8 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   const Operator& op = sources.network().graph().subgraphs[0].operators[kind.op];
   const auto found = table.find(op.type);
   if (!is_extern && found == table.end()) refuse("there is no generated kernel for {}", op.type);
-  if (!is_extern && (op.outputs.empty() || !op.outputs[0])) refuse("it has no output");
+  if (!is_extern && !changes_state(sources, op) && (op.outputs.empty() || !op.outputs[0]))
+    refuse("it has no output");
   Writer writer(sources, kind);
   if (is_extern) {
     emit_extern(writer);

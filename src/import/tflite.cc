@@ -19,6 +19,7 @@
 #include "import/tflite_copies.h"
 #include "import/tflite_shapes.h"
 #include "import/tflite_tables.h"
+#include "import/tflite_variables.h"
 #include "operators/facts.h"
 #include "stowage/error.h"
 
@@ -29,8 +30,6 @@ using tflite::BuiltinOperator;
 using Indices = flatbuffers::Vector<std::int32_t>;
 
 constexpr std::size_t most_parts = 10'000'000;  // tensors, or operators, of one model
-
-std::string text(const flatbuffers::String* source) { return source == nullptr ? "" : source->str(); }
 
 template <typename... Values>
 [[noreturn]] void reject(fmt::format_string<Values...> problem, Values&&... values) {
@@ -129,6 +128,7 @@ struct TfliteReading {
   ImportOptions ranges{};  ///< The options as the sizes for which a plan must hold.
   bool is_drawn = false;   ///< Readings besides the first draw what a run decides.
   std::string note{};
+  FirstValues first_values{};
 };
 
 /// Turns a verified model into a graph.
@@ -147,7 +147,10 @@ class Reader {
     for (TensorId t = 0; t < graph_.tensors.size(); ++t)
       located([&] { find_size(t); }, [&] { return describe(graph_, t); });
     for (const auto& [name, bytes] : options_.bounds) expect_used_bound(name);
-    if (!options_.file_shapes) fold_decoders(graph_);
+    if (!options_.file_shapes) {
+      fold_decoders(graph_);
+      reading.first_values = join_variables(model_, graph_);
+    }
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) read_copies(s);
     mark(graph_.subgraphs[0].inputs, TensorKind::input);
     mark(graph_.subgraphs[0].outputs, TensorKind::output);
@@ -395,7 +398,9 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& options) {
     return other.is_drawn;
   });
   if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);
-  ReadGraph result{.graph = std::move(reading.graph), .note = std::move(reading.note)};
+  ReadGraph result{.graph = std::move(reading.graph),
+                   .first_values = std::move(reading.first_values),
+                   .note = std::move(reading.note)};
   add_states(result.graph, options.states);
   add_scratch(result.graph, options.scratch);
   validate(result.graph);
@@ -406,7 +411,8 @@ Input read_tflite(const Source& source, const ImportOptions& options) {
   const TfliteFile file(options.constants ? held(source) : source);
   ReadGraph read = read_graph(file, options);
   Input input{.content = std::move(read.graph), .note = std::move(read.note)};
-  if (options.constants) input.constants = constants_of(file, std::get<Graph>(input.content));
+  if (options.constants)
+    input.constants = constants_of(file, std::get<Graph>(input.content), read.first_values);
   return input;
 }
 

@@ -42,13 +42,15 @@ std::string quantization_in_words(const tflite::Tensor& tensor, ReadingBudget& b
   return text;
 }
 
+bool makes_constant(const Operator& op) { return op.folded && !op.outputs.empty(); }
+
 class ConstantReader {
  public:
   ConstantReader(const TfliteFile& file, const Graph& graph)
       : file_(file), graph_(graph), budget_(file.bytes().size()), is_computed_(graph.tensors.size(), false) {
     for (const Subgraph& subgraph : graph.subgraphs)
       for (const Operator& op : subgraph.operators)
-        if (op.folded) is_computed_[*op.outputs[0]] = true;
+        if (makes_constant(op)) is_computed_[*op.outputs[0]] = true;
   }
 
   Constants read() {
@@ -59,7 +61,7 @@ class ConstantReader {
         located([&] { read_tensor(at(subgraph.tensors(), t), first + t); },
                 [&] { return describe(graph_, first + t); });
       for (std::size_t o = 0; o < graph_.subgraphs[s].operators.size(); ++o)
-        if (graph_.subgraphs[s].operators[o].folded) read_result(s, o, first);
+        if (makes_constant(graph_.subgraphs[s].operators[o])) read_result(s, o, first);
       first += count(subgraph.tensors());
     }
     constants_.hold(file_.holder());
@@ -139,8 +141,10 @@ void fold_decoders(Graph& graph) {
   }
 }
 
-Constants constants_of(const TfliteFile& file, const Graph& graph) {
-  return ConstantReader(file, graph).read();
+Constants constants_of(const TfliteFile& file, const Graph& graph, const FirstValues& first_values) {
+  Constants constants = ConstantReader(file, graph).read();
+  for (const auto& [state, constant] : first_values) constants.set_same(state, constant);
+  return constants;
 }
 
 }  // namespace stowage::import

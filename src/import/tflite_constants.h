@@ -12,6 +12,7 @@ void fold_decoders(Graph& graph);
 
 /// The file's data for weights, instructions and variables, in place, but for sparse ones, which are expanded; and how
 /// results of folded operators are computed. Throws Error unless data and tensor have equal sizes.
-[[nodiscard]] Constants constants_of(const TfliteFile& file, const Graph& graph);
+[[nodiscard]] Constants constants_of(const TfliteFile& file, const Graph& graph,
+                                     const FirstValues& first_values);
 
 }  // namespace stowage::import

@@ -42,6 +42,8 @@ TfliteFile::TfliteFile(const Source& source) : source_(source) {
     throw Error("", fmt::format("has schema version {}, expected 3", model_->version()));
 }
 
+std::string text(const flatbuffers::String* source) { return source == nullptr ? "" : source->str(); }
+
 std::string_view stored_data(const tflite::Model& model, std::string_view file,
                              const tflite::Tensor& tensor) {
   const std::size_t index = tensor.buffer();

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@
 #include "tflite_generated.h"
 
 namespace stowage::import {
+
+/// Empty if there is none.
+[[nodiscard]] std::string text(const flatbuffers::String* source);
 
 /// Constant data of a tensor in the file, empty if it has none. Throws Error for data outside of the file.
 [[nodiscard]] std::string_view stored_data(const tflite::Model& model, std::string_view file,
@@ -75,8 +79,12 @@ class TfliteFile {
   const tflite::Model* model_ = nullptr;
 };
 
+/// The constants that variables begin with.
+using FirstValues = std::map<TensorId, TensorId>;
+
 struct ReadGraph {
   Graph graph{};
+  FirstValues first_values{};
   std::string note{};  ///< As Input::note.
 };
 

@@ -99,7 +99,7 @@ class Preparation {
     is_done_[s] = true;
     for (const std::size_t o : orders_[s]) {
       const Operator& op = graph_.subgraphs[s].operators[o];
-      if (op.folded && take_value(op)) continue;
+      if (op.folded && (op.outputs.empty() || take_value(op))) continue;
       for (const std::size_t body : op.bodies) prepare_subgraph(body);
       prepare_operator(s, o);
       if (op.folded) fold(s, o);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <sstream>
@@ -138,21 +139,92 @@ TEST(GenerateOperands, OnnxOperatorsWithoutThem) {
   }
 }
 
-/// As streaming wake words have it: the first run makes the variable, each run reads and changes it.
+/// As streaming wake words have it: each run adds to a variable, which CALL_ONCE gives its first value.
+testing::TfliteSpec sums_of_all_runs() {
+  const testing::TfliteTensor handle{.name = "h", .shape = {}, .dtype = DType::resource};
+  const std::vector<float> first{1, 2, 3, 4};
+  const std::string data(reinterpret_cast<const char*>(first.data()), first.size() * sizeof(float));
+  return {.subgraphs = {{.tensors = {{.name = "x", .shape = {1, 4}},
+                                     handle,
+                                     {.name = "old", .shape = {1, 4}},
+                                     {.name = "y", .shape = {1, 4}}},
+                         .operators = {{.type = "CALL_ONCE", .bodies = {1}},
+                                       {.type = "VAR_HANDLE", .outputs = {1}, .shared_name = "v"},
+                                       {.type = "READ_VARIABLE", .inputs = {1}, .outputs = {2}},
+                                       {.type = "ADD", .inputs = {0, 2}, .outputs = {3}},
+                                       {.type = "ASSIGN_VARIABLE", .inputs = {1, 3}}},
+                         .inputs = {0},
+                         .outputs = {3}},
+                        {.tensors = {handle, {.name = "first", .shape = {1, 4}, .data = data}},
+                         .operators = {{.type = "VAR_HANDLE", .outputs = {0}, .shared_name = "v"},
+                                       {.type = "ASSIGN_VARIABLE", .inputs = {0, 1}}}}}};
+}
+
+TEST(GenerateOperands, VariablesKeepWhatRunsAssign) {
+  const Network network =
+      parse_network(testing::tflite_model(sums_of_all_runs()), "m.tflite", {.constants = true});
+  EXPECT_EQ(network.graph().tensors[1].kind, TensorKind::state);
+  const Plan plan = make_plan(network.input).plan;
+  const RunResult run = run_plan(network, plan, {.check = RunCheck::tensors});
+  EXPECT_FALSE(run.fault);
+  Package package = generate_package(network, plan, {.name = "sums"});
+  EXPECT_EQ(package.state, 16);
+  for (GeneratedFile& file : package.files)
+    if (file.path == "sums_test.c")
+      file.content = R"(#include "sums.h"
+int main(void) {
+  static uint64_t arena[SUMS_ARENA_SIZE / 8 + 1], kept[SUMS_KEPT_SIZE / 8 + 1];
+  const float x[4] = {1, 1, 1, 2};
+  float y[4];
+  int session, n, i, faults = 0;
+  for (session = 0; session < 2; session++) {
+    sums_reset(kept);
+    for (n = 1; n < 4; n++) {
+      sums_run(arena, kept, x, y);
+      for (i = 0; i < 4; i++) faults += y[i] != (float)(i + 1) + (float)n * x[i];
+    }
+  }
+  return faults;
+}
+)";
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  packages.add("sums", package);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+/// Without a first value, with one of another shape, with one that is computed, and with CALL_ONCE behind the first use.
+TEST(GenerateOperands, VariablesThatAreNoStateAreRefused) {
+  const auto expect_refused = [](const std::string& what, const auto& change) {
+    testing::TfliteSpec spec = sums_of_all_runs();
+    change(spec.subgraphs[0], spec.subgraphs[1]);
+    const Network network = parse_network(testing::tflite_model(spec), "m.tflite", {.constants = true});
+    try {
+      (void)run_plan(network, make_plan(network.input).plan);
+      ADD_FAILURE() << what;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("its variable does not become state"), std::string::npos)
+          << what << ": " << error.what();
+    }
+  };
+  using Sub = testing::TfliteSubgraph;
+  expect_refused("none", [](Sub& main, Sub&) { main.operators.erase(main.operators.begin()); });
+  expect_refused("of another variable", [](Sub&, Sub& once) { once.operators[0].shared_name = "other"; });
+  expect_refused("of another shape", [](Sub&, Sub& once) { once.tensors[1].shape = {2, 2}; });
+  expect_refused("computed", [](Sub&, Sub& once) {
+    once.tensors.push_back({.name = "same", .shape = {1, 4}});
+    once.operators.insert(once.operators.begin() + 1, {.type = "RELU", .inputs = {1}, .outputs = {2}});
+    once.operators.back().inputs[1] = 2;
+  });
+  expect_refused("too late", [](Sub& main, Sub&) {
+    std::rotate(main.operators.begin(), main.operators.begin() + 1, main.operators.end());
+  });
+}
+
 TEST(GenerateOperands, ResourceVariablesAreRefusedByName) {
-  const testing::TfliteTensor handle{.name = "h", .shape = {1}, .dtype = DType::resource};
-  const std::string bytes = testing::tflite_model(
-      {.subgraphs = {{.tensors = {{.name = "x", .shape = {1, 8}},
-                                  handle,
-                                  {.name = "old", .shape = {1, 8}},
-                                  {.name = "y", .shape = {1, 8}}},
-                      .operators = {{.type = "VAR_HANDLE", .outputs = {1}},
-                                    {.type = "READ_VARIABLE", .inputs = {1}, .outputs = {2}},
-                                    {.type = "ADD", .inputs = {0, 2}, .outputs = {3}},
-                                    {.type = "ASSIGN_VARIABLE", .inputs = {1, 3}}},
-                      .inputs = {0},
-                      .outputs = {3}}}});
-  const Network network = parse_network(bytes, "m.tflite", {.constants = true});
+  testing::TfliteSpec spec = sums_of_all_runs();
+  spec.subgraphs[0].operators.erase(spec.subgraphs[0].operators.begin());
+  const Network network = parse_network(testing::tflite_model(spec), "m.tflite", {.constants = true});
   const Plan plan = make_plan(network.input).plan;
   try {
     (void)generate_package(network, plan, {.name = "m"});

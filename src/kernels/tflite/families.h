@@ -23,5 +23,6 @@ namespace stowage::kernels {
 [[nodiscard]] TablePart joining_kernels();
 [[nodiscard]] TablePart lstm_kernels();
 [[nodiscard]] TablePart quantize_kernels();
+[[nodiscard]] TablePart variable_kernels();
 
 }  // namespace stowage::kernels
