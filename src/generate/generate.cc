@@ -23,6 +23,7 @@
 
 #include "base/text.h"
 #include "generate/block_functions.h"
+#include "generate/functions.h"
 #include "generate/kernel_files.h"
 #include "generate/loops.h"
 #include "generate/package.h"
@@ -121,68 +122,6 @@ void join_steps(Schedule& schedule) {
     if (!is_whole || steps.empty() || steps.back() != step) steps.push_back(step);
   }
   schedule.steps = std::move(steps);
-}
-
-/// Rows that one step computes together may be stored as a whole tensor, or row by row.
-Function function_for(Sources& sources, StepKind& kind, bool repeats, bool is_extern) {
-  if (kind.is_one_step && kind.axis && !repeats && !kind.carry && !kind.is_first_pass) {
-    const StepKind as_whole{.op = kind.op, .position = kind.position};
-    try {
-      Function function = function_of(sources, as_whole, is_extern);
-      kind = as_whole;
-      return function;
-    } catch (const kernels::Unsupported&) {
-    }
-  }
-  return function_of(sources, kind, is_extern);
-}
-
-/// Whether a function of the user's can have its operands: C has no resources, for instance.
-bool has_c_operands(const Graph& graph, const Operator& op) {
-  const auto has_type = [&](const std::optional<TensorId>& operand) {
-    return !operand || find_c_type(graph.tensors[*operand].dtype);
-  };
-  return std::ranges::all_of(op.inputs, has_type) && std::ranges::all_of(op.outputs, has_type);
-}
-
-/// All functions, or an error that names all operators that have none.
-std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
-                                    const std::vector<std::string>& externs) {
-  const Graph& graph = sources.network().graph();
-  std::set<std::string> unknown;
-  std::vector<Function> functions;
-  std::string obstacles;
-  std::set<std::size_t> refused;  // an operator may run in two passes
-  for (StepKind& kind : schedule.operators) {
-    sources.move_to(kind.position);
-    if (kind.copy) {
-      functions.push_back(move_of(sources, kind));
-      continue;
-    }
-    const Operator& op = graph.subgraphs[0].operators[kind.op];
-    const std::string& type = op.type;
-    const bool is_extern = std::ranges::find(externs, type) != externs.end();
-    const auto note = [&](const std::string& reason) {
-      if (refused.insert(kind.op).second)
-        obstacles += fmt::format("\n  {}: {}", describe(graph, 0, kind.op), reason);
-    };
-    try {
-      functions.push_back(function_for(sources, kind, schedule.repeats.contains(kind.op), is_extern));
-    } catch (const Misplaced& misplaced) {
-      note(misplaced.reason);
-    } catch (const kernels::Unsupported& unsupported) {
-      if (!is_extern && has_c_operands(graph, op)) unknown.insert(type);
-      note(unsupported.reason);
-    }
-  }
-  if (refused.empty()) return functions;
-  if (!unknown.empty())
-    obstacles +=
-        fmt::format("\nto write their functions yourself: --extern {}", fmt::join(unknown, " --extern "));
-  if (is_streamed(sources.plan()))
-    obstacles += "\nto run them as wholes: plan without --stream, or with --stream=OP,OP for others";
-  throw Error("", fmt::format("has {} operator{} for which no C is generated:{}", refused.size(),
-                              refused.size() == 1 ? "" : "s", obstacles));
 }
 
 /// One function for all blocks of an operator, where their texts allow it.
@@ -292,14 +231,15 @@ void add_kernels(Package& package, const std::vector<std::string>& kernels) {
 
 std::vector<std::string> types_of(const Network& network) {
   std::vector<std::string> types;
-  for (const Operator& op : network.graph().subgraphs[0].operators) types.push_back(op.type);
+  for (const Subgraph& subgraph : network.graph().subgraphs)
+    for (const Operator& op : subgraph.operators) types.push_back(op.type);
   return types;
 }
 
 void expect_known_externs(const Network& network, const std::vector<std::string>& externs) {
-  const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
+  const std::vector<std::string> types = types_of(network);
   for (const std::string& type : externs) {
-    if (std::ranges::find(operators, type, &Operator::type) == operators.end())
+    if (std::ranges::find(types, type) == types.end())
       throw UsageError(
           fmt::format("extern operator {}: the model has none of this type", base::quoted(type)));
   }

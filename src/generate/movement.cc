@@ -84,11 +84,12 @@ void reshape_by_rows(Writer& writer, const ReshapeRows& in, const ReshapeRows& o
 
 /// Whether an operator or the caller reads it.
 bool is_read(const Graph& graph, TensorId tensor) {
-  const Subgraph& main = graph.subgraphs[0];
-  return std::ranges::find(main.outputs, tensor) != main.outputs.end() ||
-         std::ranges::any_of(main.operators, [&](const Operator& op) {
-           return std::ranges::find(op.inputs, std::optional(tensor)) != op.inputs.end();
-         });
+  return std::ranges::any_of(graph.subgraphs, [&](const Subgraph& it) {
+    return std::ranges::find(it.outputs, tensor) != it.outputs.end() ||
+           std::ranges::any_of(it.operators, [&](const Operator& op) {
+             return std::ranges::find(op.inputs, std::optional(tensor)) != op.inputs.end();
+           });
+  });
 }
 
 /// Rows of the output from an input that is whole: in it they are runs, one for each index in front of the axis.

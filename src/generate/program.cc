@@ -12,33 +12,13 @@
 namespace stowage::generate {
 namespace {
 
-std::string operator_comment(const Model& model, const StepKind& kind) {
-  if (kind.copy)
-    return fmt::format("/* Moves {} to another memory. */\n",
-                       in_comment(model.tensor(kind.copy->tensor).name));
-  const Operator& op = model.graph().subgraphs[0].operators[kind.op];
-  std::string from;
-  std::string to;
-  for (const auto& input : op.inputs) {
-    if (!input || is_constant(model.tensor(*input).kind)) continue;
-    from += fmt::format("{}{}", from.empty() ? "" : ", ", show_shape(*model.tensor(*input).shape));
-  }
-  for (const auto& output : op.outputs) {
-    if (output) to += fmt::format("{}{}", to.empty() ? "" : ", ", show_shape(*model.tensor(*output).shape));
-  }
-  return fmt::format("/* {}: {} to {} */\n", in_comment(op.type).substr(1, op.type.size()), from, to);
-}
-
 std::string functions_text(const Model& model) {
   std::string text;
   for (std::size_t i = 0; i < model.functions.size(); ++i) {
     const Function& function = model.functions[i];
     if (function.text.empty()) continue;
-    text += "\n" + operator_comment(model, model.schedule.operators[i]);
-    for (const LayerConstant& layer : function.layers)
-      text += fmt::format("static const {} {} = {{{}}};\n", layer.type, layer.name, layer.fields);
-    text +=
-        function.tables + (function.layers.empty() && function.tables.empty() ? "" : "\n") + function.text;
+    text += "\n" + function.callees + comment_of(model.graph(), model.schedule.operators[i]) +
+            definition_of(function);
   }
   return text;
 }

@@ -63,7 +63,7 @@ class Collector {
   }
 
   void add(const Run& run, Position at) {
-    if (run.path.size() != 2) refuse_plan("runs operators of a body, for which no C is generated");
+    if (run.path.size() != 2) return add_to_body(run, at);
     if (run.part) refuse_plan("adds parts of rows (--recompute), for which no C is generated");
     const Operator& op = network_.graph().subgraphs[0].operators[run.path[1]];
     StepKind kind{.op = run.path[1],
@@ -128,6 +128,25 @@ class Collector {
 
  private:
   using Number = std::pair<std::size_t, std::size_t>;  // 0 and an operator, or 1 and a port
+
+  /// Bodies run as wholes, behind the step of their operator.
+  void add_to_body(const Run& run, Position at) {
+    if (run.rows || run.sums || run.carry || run.part || run.block)
+      refuse_plan("runs operators of a body by rows, for which no C is generated");
+    StepKind* kind = &result_.operators.at(operators_.at({run.path[1], false}));
+    for (std::size_t i = 2; i < run.path.size(); i += 2) {
+      const std::vector<std::size_t>& bodies = op_of(network_.graph(), *kind).bodies;
+      const auto b = std::ranges::find(bodies, run.path[i]) - bodies.begin();
+      kind->bodies.resize(bodies.size());
+      std::vector<StepKind>& steps = kind->bodies.at(static_cast<std::size_t>(b));
+      if (i + 2 == run.path.size())
+        steps.push_back({.op = run.path[i + 1],
+                         .position = at,
+                         .subgraph = run.path[i],
+                         .within = fmt::format("{}{}_{}_", kind->within, kind->op, run.path[i])});
+      kind = &steps.back();
+    }
+  }
 
   [[nodiscard]] std::int64_t extent_of(TensorId tensor, const std::optional<RowRange>& rows) const {
     return rows ? (*plan_.tensors[tensor].tensor.shape)[rows->axis] : 1;

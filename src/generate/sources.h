@@ -151,12 +151,16 @@ struct LayerConstant {
 /// A C function that computes an operator, or one of its row blocks.
 struct Function {
   std::string name{};
+  std::string callees{};  ///< Definitions of the functions that only it calls, with their comments.
   std::vector<LayerConstant> layers{};
   std::string tables{};     ///< Definitions of tables with names of layers and places.
   std::string part{};       ///< The argument for its block: ", 2"; empty if it has no parameter.
   bool reads_done = false;  ///< It gets the numbers of steps that have run.
   std::string text{};       ///< Empty: it is the function of another block.
 };
+
+/// Its constants, its tables and itself.
+[[nodiscard]] std::string definition_of(const Function& function);
 
 /// "conv_2d_7"
 [[nodiscard]] std::string function_name(const Operator& op, std::string_view label);
@@ -172,7 +176,22 @@ struct StepKind {
   bool is_one_step = false;    ///< One step computes all rows.
   Position position = 0;       ///< Of its first step.
   std::optional<Copy> copy{};  ///< It is no operator, but moves a tensor to another memory.
+  std::size_t subgraph = 0;
+  std::string within{};  ///< For an operator of a body: "5_2_" if operator 5 runs that, subgraph 2.
+  std::vector<std::vector<StepKind>> bodies{};  ///< The steps of each of its bodies.
 };
+
+[[nodiscard]] inline const Operator& op_of(const Graph& graph, const StepKind& kind) {
+  return graph.subgraphs[kind.subgraph].operators[kind.op];
+}
+
+/// "7", "7b24", "5_2_7": see Sources::label and StepKind::within.
+[[nodiscard]] inline std::string number_of(const Sources& sources, const StepKind& kind) {
+  return kind.within.empty() ? sources.label(kind.op) : kind.within + std::to_string(kind.op);
+}
+
+/// "RELU: 1x8 to 1x8", as a comment of C.
+[[nodiscard]] std::string comment_of(const Graph& graph, const StepKind& kind);
 
 /// An operand as an operator's kernel sees it: a tensor, or a row of it.
 struct Operand {
@@ -250,7 +269,7 @@ class Writer {
     return image_row(op_->outputs.at(0).value(), index, false);
   }
   /// The operator's own number, or that of its block.
-  [[nodiscard]] std::string number() const { return sources_.label(kind_.op); }
+  [[nodiscard]] std::string number() const { return number_of(sources_, kind_); }
 
   /// The name of a constant of a layer's type.
   std::string layer(std::string_view type, std::string_view fields);

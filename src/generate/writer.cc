@@ -31,6 +31,31 @@ std::string function_name(const Operator& op, std::string_view label) {
   return fmt::format("{}_{}", name, label);
 }
 
+std::string comment_of(const Graph& graph, const StepKind& kind) {
+  if (kind.copy)
+    return fmt::format("/* Moves {} to another memory. */\n",
+                       in_comment(graph.tensors[kind.copy->tensor].name));
+  const Operator& op = op_of(graph, kind);
+  std::string from;
+  std::string to;
+  for (const auto& input : op.inputs) {
+    if (!input || is_constant(graph.tensors[*input].kind)) continue;
+    from += fmt::format("{}{}", from.empty() ? "" : ", ", show_shape(*graph.tensors[*input].shape));
+  }
+  for (const auto& output : op.outputs) {
+    if (output) to += fmt::format("{}{}", to.empty() ? "" : ", ", show_shape(*graph.tensors[*output].shape));
+  }
+  return fmt::format("/* {}: {} to {} */\n", in_comment(op.type).substr(1, op.type.size()), from, to);
+}
+
+std::string definition_of(const Function& function) {
+  std::string text;
+  for (const LayerConstant& layer : function.layers)
+    text += fmt::format("static const {} {} = {{{}}};\n", layer.type, layer.name, layer.fields);
+  return text + function.tables + (function.layers.empty() && function.tables.empty() ? "" : "\n") +
+         function.text;
+}
+
 namespace {
 
 /// Makes it the operator as it computes one row: all tensors with rows have one.
@@ -51,8 +76,8 @@ void take_one_row(kernels::Signature& signature, const RowAxis& axis) {
 Writer::Writer(Sources& sources, const StepKind& kind)
     : sources_(sources),
       kind_(kind),
-      op_(&sources.network().graph().subgraphs[0].operators[kind.op]),
-      signature_(run::signature_of(sources.network(), sources.program(), 0, kind.op)),
+      op_(&op_of(sources.network().graph(), kind)),
+      signature_(run::signature_of(sources.network(), sources.program(), kind.subgraph, kind.op)),
       seen_(signature_) {
   function_.name = function_name(*op_, number()) + (kind.is_first_pass ? "_sums" : "");
   if (!kind.axis) return;
@@ -333,7 +358,7 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
   }();
-  const Operator& op = sources.network().graph().subgraphs[0].operators[kind.op];
+  const Operator& op = op_of(sources.network().graph(), kind);
   const auto found = table.find(op.type);
   if (!is_extern && found == table.end()) refuse("there is no generated kernel for {}", op.type);
   if (!is_extern && !changes_state(sources, op) && (op.outputs.empty() || !op.outputs[0]))
@@ -344,7 +369,7 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
     return writer.take();
   }
   expect_runnable(writer);
-  if (emit_cmsis_nn(writer)) return writer.take();
+  if (kind.subgraph == 0 && emit_cmsis_nn(writer)) return writer.take();  // bodies have no scratch memory
   if (found->second.rows != RowHandling::own && !writer.is_alike())
     refuse("it runs by rows along axis {}, for which there is no generated kernel", *kind.axis);
   if (found->second.rows == RowHandling::elements) writer.take_planes();

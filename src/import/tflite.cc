@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
+#include "import/tflite_branches.h"
 #include "import/tflite_constants.h"
 #include "import/tflite_copies.h"
 #include "import/tflite_shapes.h"
@@ -149,6 +150,7 @@ class Reader {
     for (const auto& [name, bytes] : options_.bounds) expect_used_bound(name);
     if (!options_.file_shapes) {
       fold_decoders(graph_);
+      give_constants_to_branches(graph_);
       reading.first_values = join_variables(model_, graph_);
     }
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) read_copies(s);

@@ -1,0 +1,210 @@
+// If and IF as C, in one another, with branches that return what they compute, what others have computed, and
+// constants. They give what the interpreter gives, bit for bit.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "c_packages.h"
+#include "long_tests.h"
+#include "onnx_models.h"
+#include "packages_in_turn.h"
+#include "stowage/generate.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+#include "temporary.h"
+#include "tflite_models.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::node;
+
+/// Convolutions and Ifs over a signal, or an image.
+class BranchMaker {
+ public:
+  explicit BranchMaker(std::uint64_t seed) : random_(seed) {}
+
+  Network make() {
+    shape_ = {1, pick(1, 3), pick(4, 9)};
+    if (pick(0, 1) == 0) shape_.push_back(pick(2, 5));
+    testing::OnnxParts parts;
+    parts.inputs = {testing::tensor_value("x", {shape_.begin(), shape_.end()}),
+                    testing::tensor_value("c", {}, onnx::TensorProto::BOOL),
+                    testing::tensor_value("d", {}, onnx::TensorProto::BOOL)};
+    std::vector<std::string> seen{"x"};
+    add_chain(parts, seen, 2);
+    add_branches(parts, seen, 0);
+    add_chain(parts, seen, 2);
+    const std::string last = seen.back();
+    parts.outputs = {testing::tensor_value(last, {shape_.begin(), shape_.end()})};
+    parts.initializers.insert(parts.initializers.end(), constants_.begin(), constants_.end());
+    return parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+  }
+
+ private:
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+  }
+  const std::string& any(const std::vector<std::string>& names) {
+    return names[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(names.size()) - 1))];
+  }
+  std::string name() { return "t" + std::to_string(count_++); }
+  std::string constant(const Shape& shape) {
+    onnx::TensorProto& tensor = constants_.emplace_back();
+    tensor.set_name("w" + std::to_string(constants_.size()));
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) {
+      tensor.add_dims(extent);
+      count *= extent;
+    }
+    for (std::int64_t i = 0; i < count; ++i) tensor.add_float_data(static_cast<float>(pick(-99, 99)) / 64);
+    return tensor.name();
+  }
+
+  void add_chain(testing::OnnxParts& parts, std::vector<std::string>& seen, std::int64_t most) {
+    const std::int64_t length = pick(0, most);
+    for (std::int64_t i = 0; i < length; ++i) {
+      const std::string made = name();
+      switch (pick(0, 2)) {
+        case 0:
+          parts.nodes.push_back(node("Sigmoid", {seen.back()}, {made}));
+          break;
+        case 1:
+          parts.nodes.push_back(node("Add", {seen.back(), any(seen)}, {made}));
+          break;
+        default: {
+          Shape weights{shape_[1], shape_[1]};
+          weights.resize(shape_.size(), 3);
+          parts.nodes.push_back(node("Conv", {seen.back(), constant(weights)}, {made},
+                                     {attribute("pads", Shape(2 * (shape_.size() - 2), 1))}));
+        }
+      }
+      seen.push_back(made);
+    }
+  }
+
+  onnx::GraphProto branch(std::vector<std::string> seen, std::size_t results, int depth) {
+    testing::OnnxParts parts{.name = name()};
+    const std::size_t outer = seen.size();
+    add_chain(parts, seen, 3);
+    if (depth < 2 && pick(0, 1) == 0) add_branches(parts, seen, depth + 1);
+    for (std::size_t r = 0; r < results; ++r) {
+      std::string from = pick(0, 3) == 0 ? constant(shape_) : any(seen);
+      const bool is_own = seen.size() > outer && from == seen.back();
+      if (!is_own || r > 0) {  // a result is computed in the branch
+        const std::string made = name();
+        parts.nodes.push_back(node("Identity", {from}, {made}));
+        from = made;
+      }
+      parts.outputs.push_back(testing::tensor_value(from, {shape_.begin(), shape_.end()}));
+    }
+    return testing::onnx_graph(parts);
+  }
+
+  void add_branches(testing::OnnxParts& parts, std::vector<std::string>& seen, int depth) {
+    const auto results = static_cast<std::size_t>(pick(1, 3));
+    std::vector<std::string> made;
+    for (std::size_t r = 0; r < results; ++r) made.push_back(name());
+    parts.nodes.push_back(node("If", {pick(0, 1) == 0 ? "c" : "d"}, made,
+                               {attribute("then_branch", branch(seen, results, depth)),
+                                attribute("else_branch", branch(seen, results, depth))}));
+    const std::string sum = name();
+    parts.nodes.push_back(node("Add", {made.front(), made.back()}, {sum}));
+    seen.insert(seen.end(), made.begin(), made.end());
+    seen.push_back(sum);
+  }
+
+  std::mt19937_64 random_;
+  Shape shape_{};
+  std::size_t count_ = 0;
+  std::vector<onnx::TensorProto> constants_{};
+};
+
+TEST(GenerateBranches, OnnxNetworksGiveWhatTheInterpreterGives) {
+  testing::expect_bits_of_the_interpreter(testing::has_time()        ? 300
+                                          : testing::is_in_a_hurry() ? 6
+                                                                     : 24,
+                                          [](std::uint64_t seed) { return BranchMaker(seed).make(); });
+}
+
+/// A choice between x times weights, which IF hands over, and another operand.
+testing::TfliteSpec choice_of_layers() {
+  const std::vector<float> numbers{1, -2, 3, 0.5F, 0.25F, -1, 2, 4, 1};
+  const std::string weights(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  const auto vector_of = [](const std::string& name) {
+    return testing::TfliteTensor{.name = name, .shape = {1, 3}};
+  };
+  const testing::TfliteTensor inner{.name = "v", .shape = {3, 3}};
+  testing::TfliteTensor given = inner;
+  given.name = "w";
+  given.data = weights;
+  return {.subgraphs = {
+              {.tensors = {{.name = "c", .shape = {}, .dtype = DType::boolean},
+                           vector_of("x"),
+                           given,
+                           vector_of("z"),
+                           vector_of("y")},
+               .operators = {{.type = "LOGISTIC", .inputs = {1}, .outputs = {3}},
+                             {.type = "IF", .inputs = {0, 1, 2, 3}, .outputs = {4}, .bodies = {1, 2}}},
+               .inputs = {0, 1},
+               .outputs = {4}},
+              {.tensors = {vector_of("x1"), inner, vector_of("z1"), vector_of("y1")},
+               .operators =
+                   {{.type = "FULLY_CONNECTED", .inputs = {0, 1, -1}, .outputs = {3}, .numbers = {0, 0, 0}}},
+               .inputs = {0, 1, 2},
+               .outputs = {3}},
+              {.tensors = {vector_of("x2"), inner, vector_of("z2")}, .inputs = {0, 1, 2}, .outputs = {2}}}};
+}
+
+TEST(GenerateBranches, BranchesOfTfliteReadConstantsWhereTheyAre) {
+  const Network network =
+      parse_network(testing::tflite_model(choice_of_layers()), "m.tflite", {.constants = true});
+  const Graph& graph = network.graph();
+  EXPECT_EQ(graph.subgraphs[0].operators[1].inputs, (std::vector<std::optional<TensorId>>{0, 1, 3}));
+  EXPECT_EQ(graph.subgraphs[1].inputs.size(), 2U);
+  EXPECT_EQ(graph.subgraphs[1].operators[0].inputs[1], TensorId{2});
+  const Plan plan = make_plan(network.input).plan;
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  packages.add("choice", generate_package(network, plan, {.name = "choice", .cases = 6}));
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+  EXPECT_FALSE(run_plan(network, plan, {.check = RunCheck::tensors}).fault);
+}
+
+/// A branch that returns the constant, or that another operator runs, too, keeps it as an input.
+TEST(GenerateBranches, ConstantsThatBranchesReturnAreHandedOver) {
+  testing::TfliteSpec returned = choice_of_layers();
+  returned.subgraphs[2].outputs = {1};
+  returned.subgraphs[1].tensors[3].shape = returned.subgraphs[0].tensors[4].shape = {3, 3};
+  returned.subgraphs[1].operators[0] = {.type = "RELU", .inputs = {1}, .outputs = {3}};
+  testing::TfliteSpec shared = choice_of_layers();
+  shared.subgraphs[0].tensors.push_back({.name = "more", .shape = {1, 3}});
+  shared.subgraphs[0].operators.push_back(
+      {.type = "IF", .inputs = {0, 1, 2, 3}, .outputs = {5}, .bodies = {2, 2}});
+  shared.subgraphs[0].outputs.push_back(5);
+  shared.subgraphs[1].operators[0] = {.type = "TANH", .inputs = {0}, .outputs = {3}};
+  shared.subgraphs[2].tensors.push_back({.name = "y2", .shape = {1, 3}});
+  shared.subgraphs[2].operators = {{.type = "RELU", .inputs = {2}, .outputs = {3}}};
+  shared.subgraphs[2].outputs = {3};
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  for (const testing::TfliteSpec& spec : {returned, shared}) {
+    const Network network = parse_network(testing::tflite_model(spec), "m.tflite", {.constants = true});
+    EXPECT_EQ(network.graph().subgraphs[0].operators[1].inputs.size(), 4U);
+    const std::string name = spec.subgraphs[0].operators.size() == 2 ? "returned" : "shared";
+    const Plan plan = make_plan(network.input).plan;
+    packages.add(name, generate_package(network, plan, {.name = name, .cases = 6}));
+  }
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+}  // namespace
+}  // namespace stowage
