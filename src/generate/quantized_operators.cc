@@ -266,11 +266,45 @@ void call_product_of_bytes(Writer& writer, const onnx_ops::MatrixProduct& p, boo
                           writer.input(0).at, p.terms, byte_out, writer.output().at, p.columns));
 }
 
+/// Of two inputs that are computed: a matrix for each index of the dimensions in front, or one for all.
+void emit_scaled_product_of_inputs(Writer& writer) {
+  if (writer.axis() != nullptr) refuse("it runs by rows");
+  const kernels::Argument& a = input_of(writer, 0);
+  const kernels::Argument& b = input_of(writer, 3);
+  const kernels::Argument& out = writer.signature().outputs.at(0).value();
+  for (const auto* const argument : {&a, &b, &out}) expect_byte(*argument);
+  const onnx_ops::MatrixProducts products = onnx_ops::matrix_products_of(a.shape, b.shape, out.shape);
+  const onnx_ops::MatrixProduct& p = products.one;
+  const std::int64_t matrices = kernels::count_of(products.batch);
+  const auto step_of = [&](const kernels::Argument& argument, std::int64_t size) {
+    const std::int64_t count = kernels::count_of(argument.shape);
+    if (count != size && count != size * matrices) refuse("it repeats some of its matrices");
+    return count == size ? 0 : size;
+  };
+  const std::string layer = writer.layer(
+      "stowage_q8_matrix_layer",
+      fmt::format("{}, {}, {}, {}, {}, {}, {}",
+                  factor_of(scale_of(writer, 1) * scale_of(writer, 4) / scale_of(writer, 6)).text(),
+                  zero_of(writer, 2, a.dtype), zero_of(writer, 5, b.dtype), zero_of(writer, 7, out.dtype),
+                  flip_of(a.dtype), flip_of(b.dtype), flip_of(out.dtype)));
+  writer.need("stowage_q8");
+  writer.need("stowage_q8_image");
+  writer.loop_over(matrices);
+  writer.line(
+      fmt::format("stowage_q8_matrix(&{}, (const uint8_t *){} + y * {}, (const uint8_t *){} + y * {}, "
+                  "{}{} + y * {}, {}, {}, {});",
+                  layer, writer.input(0).at, step_of(a, p.rows * p.terms), writer.input(3).at,
+                  step_of(b, p.terms * p.columns), byte_out, writer.output().at, p.rows * p.columns, p.rows,
+                  p.terms, p.columns));
+}
+
 void emit_scaled_matrix_product(Writer& writer) {
+  if (!writer.sources().is_constant(writer.op().inputs.at(3).value()) ||
+      input_of(writer, 3).shape.size() != 2)
+    return emit_scaled_product_of_inputs(writer);
   const Signature& signature = writer.signature();
   const onnx_ops::MatrixProducts products = onnx_ops::matrix_products_of(
       input_of(writer, 0).shape, input_of(writer, 3).shape, signature.outputs.at(0)->shape);
-  if (input_of(writer, 3).shape.size() != 2) refuse("its second input is no matrix");
   onnx_ops::MatrixProduct p = products.one;
   p.rows = kernels::count_of(signature.outputs[0]->shape) / p.columns;
   call_product_of_bytes(writer, p, false, {.output = 6, .bias = 8});

@@ -100,6 +100,21 @@ typedef struct {
 void stowage_q8_conv(const stowage_q8_conv_layer *layer, const void *const *rows, uint8_t *output);
 void stowage_q8_product(const stowage_q8_conv_layer *layer, const uint8_t *input, uint8_t *output);
 
+/* QLinearMatMul of two inputs, [rows][terms] times [terms][columns]. */
+
+typedef struct {
+  stowage_q8_factor factor;
+  int32_t a_zero;
+  int32_t b_zero;
+  int32_t output_zero;
+  uint8_t a_flip;
+  uint8_t b_flip;
+  uint8_t output_flip;
+} stowage_q8_matrix_layer;
+
+void stowage_q8_matrix(const stowage_q8_matrix_layer *layer, const uint8_t *a, const uint8_t *b,
+                       uint8_t *output, int32_t rows, int32_t terms, int32_t columns);
+
 /* MaxPool of numbers of 8 bits. */
 
 typedef struct {

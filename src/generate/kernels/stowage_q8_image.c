@@ -126,6 +126,22 @@ void stowage_q8_max_pool(const stowage_q8_pool_layer *layer, const void *const *
   }
 }
 
+void stowage_q8_matrix(const stowage_q8_matrix_layer *layer, const uint8_t *a, const uint8_t *b,
+                       uint8_t *output, int32_t rows, int32_t terms, int32_t columns) {
+  int32_t i, j, k;
+  for (i = 0; i < rows; i++, a += terms) {
+    for (j = 0; j < columns; j++) {
+      uint32_t sum = 0; /* modulo 2^32 */
+      for (k = 0; k < terms; k++)
+        sum += (uint32_t)(((int32_t)(a[k] ^ layer->a_flip) - layer->a_zero) *
+                          ((int32_t)(b[k * columns + j] ^ layer->b_flip) - layer->b_zero));
+      *output++ =
+          stowage_q8_stored(stowage_q8_scale((int32_t)sum, layer->factor.mantissa, layer->factor.shift),
+                            layer->output_zero, layer->output_flip);
+    }
+  }
+}
+
 void stowage_q8_mean_add(const stowage_q8_mean_layer *layer, const uint8_t *row, int32_t in_plane,
                          int32_t count, int32_t *sums) {
   int32_t c, x;
