@@ -41,6 +41,7 @@ std::vector<KeptTensor> kept_tensors(const Network& network, const Plan& plan) {
 
 std::string Sources::array(const std::string& name, const std::string& comment, DType dtype,
                            std::vector<std::byte> data) {
+  if (data.empty()) return "NULL";  // C has no arrays without elements
   const auto known = std::ranges::find_if(arrays_, [&](const ConstantArray& array) {
     return array.dtype == dtype && array.data == data;  // blocks of an operator have equal tables
   });

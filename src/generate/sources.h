@@ -50,7 +50,7 @@ class Sources {
           const run::BlockNetwork* blocks);
 
   /// The name of an array with these elements, which may be one that is there already. A name that another array has
-  /// gets a number.
+  /// gets a number. NULL for no elements.
   std::string array(const std::string& name, const std::string& comment, DType dtype,
                     std::vector<std::byte> data);
   template <typename Element>
@@ -112,7 +112,10 @@ class Sources {
   [[nodiscard]] Storage storage_of_outlet(TensorId tensor, bool is_input);
   /// Where a planned or outside tensor is. Throws kernels::Unsupported.
   [[nodiscard]] Storage storage(TensorId tensor) const;
-  [[nodiscard]] bool is_constant(TensorId tensor) const { return data_of(tensor).data() != nullptr; }
+  [[nodiscard]] bool is_constant(TensorId tensor) const {
+    const Tensor& own = network_.graph().tensors[tensor];
+    return data_of(tensor).data() != nullptr || (own.bytes == 0 && stowage::is_constant(own.kind));
+  }
   /// The bytes of a constant, also of one that our runner has no use for.
   [[nodiscard]] std::span<const std::byte> data_of(TensorId tensor) const;
   /// Inputs, outputs and states that are outside of the arena; each is a memory behind those of the plan.

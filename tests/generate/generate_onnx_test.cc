@@ -372,5 +372,19 @@ TEST(GenerateOnnx, ProductsOfQuantizedInputs) {
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
+TEST(GenerateOnnx, ConstantsWithoutElements) {
+  testing::OnnxParts parts;
+  parts.inputs = {testing::tensor_value("x", {2, 3, 4})};
+  parts.initializers = {testing::zeros("none", {2, 0, 4})};
+  parts.nodes = {node("Concat", {"none", "x"}, {"y"}, {attribute("axis", std::int64_t{1})})};
+  parts.outputs = {testing::tensor_value("y", {2, 3, 4})};
+  const Network network =
+      parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  packages.add("none", generate_package(network, make_plan(network.input).plan, {.name = "none"}));
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
 }  // namespace
 }  // namespace stowage
