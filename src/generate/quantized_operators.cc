@@ -252,26 +252,28 @@ void emit_scaled_conv(Writer& writer) {
   call_on_image(writer, it, "q8_conv", layer, byte_out);
 }
 
-/// Each row of the output is a product of a row with all columns.
+/// Each row of the output is a product of a row with all columns, however many dimensions rows are counted in.
 void call_product_of_bytes(Writer& writer, const onnx_ops::MatrixProduct& p, bool is_turned,
                            const ScaledPlaces& at) {
-  if (writer.axis() != nullptr) refuse("it runs by rows");
+  const Shape& out = writer.seen().outputs.at(0)->shape;
+  if (writer.axis() != nullptr && writer.axis()->axis + 1 == out.size()) refuse("it runs column by column");
   ImageWindows it{.in_plane = 1, .out = {.row = 1}};
   it.windows = {.in_channels = p.terms, .out_channels = p.columns};
   std::vector<std::int8_t> weights = centred_weights(writer, is_turned ? p.columns : 1);
   if (!is_turned) weights = columns_first(weights, p.columns);
   const std::string layer = conv_layer(writer, it, 1, weights, at);
-  writer.loop_over(p.rows);
-  writer.line(fmt::format("stowage_q8_product(&{}, (const uint8_t *){} + y * {}, {}{} + y * {});", layer,
+  writer.declare("int32_t i;");
+  writer.line(fmt::format("for (i = 0; i < {}; i++)", kernels::count_of(out) / p.columns));
+  writer.line(fmt::format("  stowage_q8_product(&{}, (const uint8_t *){} + i * {}, {}{} + i * {});", layer,
                           writer.input(0).at, p.terms, byte_out, writer.output().at, p.columns));
 }
 
 /// Of two inputs that are computed: a matrix for each index of the dimensions in front, or one for all.
 void emit_scaled_product_of_inputs(Writer& writer) {
-  if (writer.axis() != nullptr) refuse("it runs by rows");
-  const kernels::Argument& a = input_of(writer, 0);
-  const kernels::Argument& b = input_of(writer, 3);
-  const kernels::Argument& out = writer.signature().outputs.at(0).value();
+  const Signature& seen = writer.seen();
+  const kernels::Argument& a = seen.inputs.at(0).value();
+  const kernels::Argument& b = seen.inputs.at(3).value();
+  const kernels::Argument& out = seen.outputs.at(0).value();
   for (const auto* const argument : {&a, &b, &out}) expect_byte(*argument);
   const onnx_ops::MatrixProducts products = onnx_ops::matrix_products_of(a.shape, b.shape, out.shape);
   const onnx_ops::MatrixProduct& p = products.one;
@@ -289,10 +291,11 @@ void emit_scaled_product_of_inputs(Writer& writer) {
                   flip_of(a.dtype), flip_of(b.dtype), flip_of(out.dtype)));
   writer.need("stowage_q8");
   writer.need("stowage_q8_image");
-  writer.loop_over(matrices);
+  writer.declare("int32_t i;");
+  writer.line(fmt::format("for (i = 0; i < {}; i++)", matrices));
   writer.line(
-      fmt::format("stowage_q8_matrix(&{}, (const uint8_t *){} + y * {}, (const uint8_t *){} + y * {}, "
-                  "{}{} + y * {}, {}, {}, {});",
+      fmt::format("  stowage_q8_matrix(&{}, (const uint8_t *){} + i * {}, (const uint8_t *){} + i * {}, "
+                  "{}{} + i * {}, {}, {}, {});",
                   layer, writer.input(0).at, step_of(a, p.rows * p.terms), writer.input(3).at,
                   step_of(b, p.terms * p.columns), byte_out, writer.output().at, p.rows * p.columns, p.rows,
                   p.terms, p.columns));
@@ -302,12 +305,9 @@ void emit_scaled_matrix_product(Writer& writer) {
   if (!writer.sources().is_constant(writer.op().inputs.at(3).value()) ||
       input_of(writer, 3).shape.size() != 2)
     return emit_scaled_product_of_inputs(writer);
-  const Signature& signature = writer.signature();
   const onnx_ops::MatrixProducts products = onnx_ops::matrix_products_of(
-      input_of(writer, 0).shape, input_of(writer, 3).shape, signature.outputs.at(0)->shape);
-  onnx_ops::MatrixProduct p = products.one;
-  p.rows = kernels::count_of(signature.outputs[0]->shape) / p.columns;
-  call_product_of_bytes(writer, p, false, {.output = 6, .bias = 8});
+      input_of(writer, 0).shape, input_of(writer, 3).shape, writer.signature().outputs.at(0)->shape);
+  call_product_of_bytes(writer, products.one, false, {.output = 6, .bias = 8});
 }
 
 void emit_scaled_gemm(Writer& writer) {
@@ -383,8 +383,8 @@ EmitPart quantized_operators() {
   return {{"QuantizeLinear", emit_quantize_linear, RowHandling::elements},
           {"DequantizeLinear", emit_dequantize_linear, RowHandling::elements},
           {"QLinearConv", emit_scaled_conv, RowHandling::own},
-          {"QLinearMatMul", emit_scaled_matrix_product, RowHandling::own},
-          {"com.microsoft.QGemm", emit_scaled_gemm, RowHandling::own},
+          {"QLinearMatMul", emit_scaled_matrix_product},
+          {"com.microsoft.QGemm", emit_scaled_gemm},
           {"com.microsoft.QLinearAdd", emit_scaled_sum, RowHandling::elements},
           {"com.microsoft.QLinearMul", emit_scaled_product, RowHandling::elements},
           {"com.microsoft.QLinearGlobalAveragePool", emit_scaled_mean, RowHandling::own}};

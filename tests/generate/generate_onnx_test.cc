@@ -8,15 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "c_packages.h"
 #include "long_tests.h"
 #include "onnx_models.h"
 #include "packages_in_turn.h"
 #include "quantized_networks.h"
-#include "stowage/generate.h"
 #include "stowage/network.h"
-#include "stowage/planner.h"
-#include "temporary.h"
 
 namespace stowage {
 namespace {
@@ -334,56 +330,6 @@ TEST(GenerateOnnx, QuantizedNetworksGiveWhatTheInterpreterGives) {
         const onnx::ModelProto model = testing::random_quantized_model(seed);
         return parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
       });
-}
-
-/// Attention in integers: products of what is computed, a matrix for each head, and one for all.
-TEST(GenerateOnnx, ProductsOfQuantizedInputs) {
-  testing::OnnxParts parts;
-  parts.inputs = {testing::tensor_value("x", {2, 3, 4}), testing::tensor_value("z", {2, 4, 5})};
-  const auto number = [&](const std::string& name, int type, float value) {
-    onnx::TensorProto& tensor = parts.initializers.emplace_back();
-    tensor.set_name(name);
-    tensor.set_data_type(type);
-    if (type == onnx::TensorProto::FLOAT) {
-      tensor.add_float_data(value);
-    } else {
-      tensor.add_int32_data(static_cast<std::int32_t>(value));
-    }
-  };
-  number("s", onnx::TensorProto::FLOAT, 0.0078F);
-  number("t", onnx::TensorProto::FLOAT, 0.02F);
-  number("u", onnx::TensorProto::UINT8, 120);
-  number("i", onnx::TensorProto::INT8, -7);
-  parts.nodes = {node("QuantizeLinear", {"x", "s", "u"}, {"a"}),
-                 node("QuantizeLinear", {"z", "s", "i"}, {"b"}),
-                 node("QLinearMatMul", {"a", "s", "u", "b", "s", "i", "t", "u"}, {"heads"}),
-                 node("Transpose", {"heads"}, {"turned"}, {attribute("perm", Shape{2, 0, 1})}),
-                 node("Reshape", {"turned", "shape"}, {"one"}),
-                 node("QLinearMatMul", {"b", "s", "i", "one", "t", "u", "t", "i"}, {"y"})};
-  parts.initializers.push_back(testing::vector_of("shape", {5, 6}));
-  parts.outputs = {testing::tensor_value("heads", {2, 3, 5}, onnx::TensorProto::UINT8),
-                   testing::tensor_value("y", {2, 4, 6}, onnx::TensorProto::INT8)};
-  const Network network =
-      parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
-  const testing::TemporaryDirectory folder;
-  testing::Packages packages(folder.path());
-  packages.add("heads",
-               generate_package(network, make_plan(network.input).plan, {.name = "heads", .cases = 9}));
-  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
-}
-
-TEST(GenerateOnnx, ConstantsWithoutElements) {
-  testing::OnnxParts parts;
-  parts.inputs = {testing::tensor_value("x", {2, 3, 4})};
-  parts.initializers = {testing::zeros("none", {2, 0, 4})};
-  parts.nodes = {node("Concat", {"none", "x"}, {"y"}, {attribute("axis", std::int64_t{1})})};
-  parts.outputs = {testing::tensor_value("y", {2, 3, 4})};
-  const Network network =
-      parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
-  const testing::TemporaryDirectory folder;
-  testing::Packages packages(folder.path());
-  packages.add("none", generate_package(network, make_plan(network.input).plan, {.name = "none"}));
-  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
 }  // namespace
