@@ -134,8 +134,20 @@ class SolutionCheck {
     if (solution_.cannot_fit) fault("it fits, and is said not to");
   }
 
-  /// Buffers that are live at the position, may be in that memory alone, and exclude no other. Of those that lie together
-  /// one counts.
+  /// Whether all who lie together with a buffer may be in that memory alone.
+  [[nodiscard]] bool must_be_in(std::size_t b, std::size_t memory) const {
+    std::set<std::size_t> allowed;
+    for (std::size_t m = 0; m < problem_.memories.size(); ++m) allowed.insert(m);
+    for (std::size_t a = 0; a < problem_.buffers.size(); ++a) {
+      const auto& memories = problem_.buffers[a].memories;
+      if (groups_[a] != groups_[b] || memories.empty()) continue;
+      std::erase_if(allowed, [&](std::size_t m) { return std::ranges::count(memories, m) == 0; });
+    }
+    return allowed == std::set<std::size_t>{memory};
+  }
+
+  /// One buffer that is too large; or those that are live at the position and exclude no other. Of those that lie
+  /// together one counts.
   void check_overload(const Overload& overload) {
     std::set<std::size_t> excludes;
     for (const BufferPair& pair : problem_.relations.exclusive) excludes.insert({pair.first, pair.second});
@@ -144,15 +156,16 @@ class SolutionCheck {
     for (const ByteRange& range : memory.reserved) room -= range.end - range.begin;
     std::set<std::size_t> counted;
     Bytes needed = 0;
+    Bytes largest = 0;
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
-      const Buffer& buffer = problem_.buffers[b];
-      const bool is_there = buffer.memories == std::vector{overload.memory} || problem_.memories.size() == 1;
-      const bool is_live = std::ranges::any_of(buffer.pieces, [&](const Piece& piece) {
+      if (!must_be_in(b, overload.memory)) continue;
+      largest = std::max(largest, size(b));
+      const bool is_live = std::ranges::any_of(problem_.buffers[b].pieces, [&](const Piece& piece) {
         return piece.life.lower <= overload.position && overload.position < piece.life.upper;
       });
-      if (is_there && is_live && !excludes.contains(b) && counted.insert(groups_[b]).second)
-        needed += size(b);
+      if (is_live && !excludes.contains(b) && counted.insert(groups_[b]).second) needed += size(b);
     }
+    needed = std::max(needed, largest);
     if (needed < overload.needed || overload.needed <= overload.room || overload.room < room)
       fault("it is said that memory ", base::quoted(memory.name), " is too small, but ", needed,
             " bytes are live at ", overload.position, " and it has ", room);

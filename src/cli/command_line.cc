@@ -183,6 +183,16 @@ void add_tflm(CLI::App& app, stowage::cli::PlanCommand& command) {
   add_plan_options(app, command);
 }
 
+void add_diff(CLI::App& app, stowage::cli::DiffCommand& command) {
+  add(app, "before", command.before, "Plan file (JSON), or a model or list to plan").required();
+  add(app, "after", command.after, "The same, changed").required();
+  app.add_flag("--markdown", command.markdown, "Print Markdown, for a comment in a review");
+  app.add_flag("--json", command.json, "Print JSON with all buffers that changed");
+  add(app, "--max-growth", command.max_growth,
+      "PERCENTAGE that the peak may grow by, for instance 1%: status 1 if it grows more");
+  add_planning_options(app, command, Strategies::one);
+}
+
 void add_pack(CLI::App& app, stowage::cli::PackCommand& command) {
   add(app, "problem", command.problem, "Problem of a compiler (dsa-solver's JSON schema, version 1)")
       .required();
@@ -298,6 +308,8 @@ ExitStatus run_program(int argc, char** argv) {
   add_models(compare_app, compare.inputs);
   add_planning_options(compare_app, compare, Strategies::all);
   compare_app.add_flag("--json", compare.json, "Print JSON instead of a table");
+  stowage::cli::DiffCommand diff;
+  add_diff(*app.add_subcommand("diff", "Show what changed from one plan or model to another"), diff);
   stowage::cli::PackCommand pack;
   CLI::App& pack_app = *app.add_subcommand(
       "pack", "Place the buffers of a compiler's problem, with what reuse of bytes costs");
@@ -337,6 +349,7 @@ ExitStatus run_program(int argc, char** argv) {
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
   if (tflm_app.parsed()) return stowage::cli::run_plan(tflm);
   if (compare_app.parsed()) return stowage::cli::run_compare(compare);
+  if (app.got_subcommand("diff")) return stowage::cli::run_diff(diff);
   if (pack_app.parsed()) return stowage::cli::run_pack(pack);
   if (sweep_app.parsed()) return stowage::cli::run_sweep(sweep);
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);

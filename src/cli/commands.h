@@ -65,6 +65,16 @@ struct PackCommand {
   std::string output;   ///< A file; empty: none.
 };
 
+struct DiffCommand {
+  std::string before;  ///< A plan file, or a model, as the next.
+  std::string after;
+  ModelTexts model;
+  PlanTexts plan;
+  bool markdown = false;
+  bool json = false;
+  std::string max_growth;  ///< A percentage; empty: any.
+};
+
 struct SweepCommand {
   std::vector<std::string> inputs;
   ModelTexts model;
@@ -153,6 +163,7 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
+[[nodiscard]] ExitStatus run_diff(const DiffCommand& command);
 [[nodiscard]] ExitStatus run_pack(const PackCommand& command);
 [[nodiscard]] ExitStatus run_sweep(const SweepCommand& command);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);

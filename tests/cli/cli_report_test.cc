@@ -280,5 +280,63 @@ TEST(CliReport, IsSmallForRealModels) {
   EXPECT_GT(seen, 0U);
 }
 
+constexpr std::string_view grown = "id,lower,upper,size\nb,1,3,32\na,0,2,96\nc,2,4,32\n";  // peak 128
+
+TEST(CliDiff, ShowsWhatChanged) {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", list);
+  directory.write("b.csv", grown);
+  ASSERT_EQ(run_stowage(directory.path(), {"plan", "a.csv", "-o", "a.json"}).status, done);
+  const auto diff = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "diff");
+    return run_stowage(directory.path(), arguments);
+  };
+  const ProcessResult text = diff({"a.json", "b.csv"});
+  EXPECT_EQ(text.status, done);
+  EXPECT_NE(text.output.find("96 -> 128  +32, +33.3 %"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("1 came, 0 went, 1 of another size"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("a  64 bytes at 0 of arena -> 96 bytes at 0 of arena"), std::string::npos)
+      << text.output;
+  EXPECT_NE(diff({"a.json", "b.csv", "--markdown"}).output.find("| **peak** | 96 | 128 | +32, +33.3 % |"),
+            std::string::npos);
+  const auto json = nlohmann::json::parse(diff({"a.json", "b.csv", "--json"}).output);
+  EXPECT_EQ(json["numbers"][0], (nlohmann::json{{"name", "peak"}, {"before", 96}, {"after", 128}}));
+  EXPECT_EQ(json["buffers"].back()["before"], nullptr);
+  EXPECT_EQ(json["buffers"].back()["id"], "c");
+  EXPECT_EQ(diff({"a.json", "b.csv", "--max-growth", "34%"}).status, done);
+  EXPECT_EQ(diff({"a.json", "b.csv", "--max-growth", "33%"}).status, not_met);
+  EXPECT_EQ(diff({"b.csv", "a.json", "--max-growth", "0%"}).status, done);
+  EXPECT_NE(diff({"a.json", "a.csv"}).output.find("0 came, 0 went, 0 of another size, 0 only moved"),
+            std::string::npos);
+  EXPECT_EQ(diff({"a.json", "b.csv", "--max-growth", "33"}).status, wrong_usage);
+  EXPECT_EQ(diff({"a.json", "b.csv", "--json", "--markdown"}).status, wrong_usage);
+  EXPECT_EQ(diff({"a.json", "c.csv"}).status, rejected);
+}
+
+TEST(CliDiff, SaysFromWhichStepOnTheOrderDiffers) {
+  const TemporaryDirectory directory;
+  directory.write("net.json", R"({"format": "stowage-graph", "version": 1, "name": "net", "tensors": [
+    {"name": "x", "kind": "input", "bytes": 8}, {"name": "p", "bytes": 64}, {"name": "q", "bytes": 8},
+    {"name": "r", "bytes": 64}, {"name": "s", "bytes": 8}, {"name": "o", "kind": "output", "bytes": 8}],
+    "subgraphs": [{"name": "main", "inputs": ["x"], "outputs": ["o"], "operators": [
+    {"name": "a", "type": "F", "inputs": ["x"], "outputs": ["p"]},
+    {"name": "c", "type": "F", "inputs": ["x"], "outputs": ["r"]},
+    {"name": "b", "type": "G", "inputs": ["p"], "outputs": ["q"]},
+    {"name": "d", "type": "G", "inputs": ["r"], "outputs": ["s"]},
+    {"name": "e", "type": "H", "inputs": ["q", "s"], "outputs": ["o"]}]}], "state": []})");
+  ASSERT_EQ(run_stowage(directory.path(),
+                        {"plan", "net.json", "--order", "keep", "--align", "1", "-o", "keep.json"})
+                .status,
+            done);
+  const auto order_beside = [&](const std::string& order) {
+    const std::string text =
+        run_stowage(directory.path(), {"diff", "keep.json", "net.json", "--order", order, "--align", "1"})
+            .output;
+    return text.substr(text.rfind("order"));
+  };
+  EXPECT_NE(order_beside("keep").find("the same"), std::string::npos);
+  EXPECT_NE(order_beside("search").find("differs from step 1 on"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stowage

@@ -129,7 +129,8 @@ std::optional<std::int64_t> brute_force(const Problem& problem) {
 
 std::int64_t bound_by_cliques(const Problem& problem) {
   std::int64_t bound = 0;
-  for (const auto& part : pack::relations::Arena(problem).parts())
+  const pack::relations::Arena arena(problem);
+  for (const auto& part : arena.parts())
     bound += pack::relations::clique_bound(part, base::Deadline::after_work(std::chrono::milliseconds(1)));
   return bound;
 }

@@ -126,7 +126,7 @@ TEST(PlanRowsInMemories, OfManyNetworksAreRightAndRun) {
   Random random(21);
   std::uint64_t in_both = 0;
   std::uint64_t by_rows = 0;
-  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 2000 : 50);
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 2000 : 30);
   for (std::uint64_t i = 0; i < cases; ++i) {
     const Network network = testing::random_images(random);
     PlanOptions options = in_two_memories(1, static_cast<Io>(pick(random, 0, 2)));

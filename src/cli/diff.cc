@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <iostream>
+#include <optional>
+
+#include "base/file.h"
+#include "base/print.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "stowage/difference.h"
+#include "stowage/error.h"
+
+namespace stowage::cli {
+namespace {
+
+/// A percentage as a share: "1%" or "1.5%".
+double parse_growth(std::string_view text) {
+  double percent = 0;
+  const std::string_view number = text.ends_with('%') ? text.substr(0, text.size() - 1) : "";
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+  if (error != std::errc() || end != number.data() + number.size() || !(percent >= 0))
+    throw UsageError(
+        fmt::format("--max-growth {}: expected a percentage, for instance 1%", base::quoted(text)));
+  return percent / 100;
+}
+
+bool is_plan(const std::string& file) {
+  const base::InputFile input(file);
+  const std::string_view text = input.bytes();
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{' &&
+         text.find("\"stowage-plan\"") != std::string_view::npos;
+}
+
+/// The plan in the file, or one of the model in it.
+PlanResult plan_of(const DiffCommand& command, const std::string& file, const PlanOptions& options) {
+  if (is_plan(file)) {
+    PlanResult result{.plan = read_plan(file)};
+    result.faults = check_plan(result.plan);
+    return result;
+  }
+  const std::vector<Input> inputs = read_models({file}, command.model, wanted_for(options));
+  print_notes(inputs);
+  return make_plan(inputs, options);
+}
+
+}  // namespace
+
+ExitStatus run_diff(const DiffCommand& command) {
+  if (command.json && command.markdown) throw UsageError("--json and --markdown cannot be combined");
+  std::optional<double> most;
+  if (!command.max_growth.empty()) most = parse_growth(command.max_growth);
+  const InterruptWatch watch;
+  PlanOptions options = parse_plan_options(command.plan);
+  options.solve.stop = watch.stop();
+  options.solve.progress = progress_line();
+  std::vector<Plan> plans;
+  for (const std::string& file : {command.before, command.after}) {
+    const bool is_given = is_plan(file);
+    PlanResult result = plan_of(command, file, options);
+    clear_progress_line();
+    if (!result.faults.empty() && !is_given) return report_own_fault(result);
+    if (!result.faults.empty()) {
+      base::print(std::cout, "{} has faults:\n", file);
+      print_faults(result.faults);
+      return ExitStatus::not_met;
+    }
+    plans.push_back(std::move(result.plan));
+  }
+  const PlanDifference difference = difference_of(plans[0], plans[1]);
+  const DifferenceForm form = command.json       ? DifferenceForm::json
+                              : command.markdown ? DifferenceForm::markdown
+                                                 : DifferenceForm::text;
+  write_difference(difference, form, std::cout);
+  flush_output();
+  if (!most || difference.growth() <= *most) return ExitStatus::done;
+  base::print(std::cerr, "stowage: the peak grows by {:.2f} %, more than {}\n", 100 * difference.growth(),
+              command.max_growth);
+  return ExitStatus::not_met;
+}
+
+}  // namespace stowage::cli

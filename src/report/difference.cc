@@ -1,0 +1,257 @@
+#include "stowage/difference.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+
+#include "base/text.h"
+
+namespace stowage {
+namespace {
+
+void add(PlanDifference& difference, std::string name, std::optional<std::int64_t> before,
+         std::optional<std::int64_t> after) {
+  if (before.value_or(0) == 0 && after.value_or(0) == 0 && name != "peak") return;
+  difference.numbers.push_back({std::move(name), before, after});
+}
+
+/// Numbers of memories, by name.
+void add_memories(const Plan& before, const Plan& after, PlanDifference& difference) {
+  std::vector<std::string> names;
+  std::map<std::string, const PlannedMemory*> old, now;
+  for (const PlannedMemory& it : before.memories) {
+    if (old.emplace(it.memory.name, &it).second) names.push_back(it.memory.name);
+  }
+  for (const PlannedMemory& it : after.memories) {
+    if (now.emplace(it.memory.name, &it).second && !old.contains(it.memory.name))
+      names.push_back(it.memory.name);
+  }
+  if (names.size() < 2) return;
+  for (const std::string& name : names) {
+    const auto number = [&](const auto& memories, Bytes PlannedMemory::*member) {
+      const auto found = memories.find(name);
+      return found == memories.end() ? std::optional<std::int64_t>()
+                                     : std::optional((*found->second).*member);
+    };
+    add(difference, "peak of " + name, number(old, &PlannedMemory::peak), number(now, &PlannedMemory::peak));
+    add(difference, "traffic of " + name, number(old, &PlannedMemory::traffic),
+        number(now, &PlannedMemory::traffic));
+  }
+}
+
+BufferPlace place_of(const Plan& plan, std::size_t b) {
+  const Place& place = plan.places.at(b);
+  return {plan.buffers[b].size, plan.memories.at(place.memory).memory.name, place.offset};
+}
+
+void add_buffers(const Plan& before, const Plan& after, PlanDifference& difference) {
+  std::map<std::string_view, std::size_t> now;
+  std::set<std::string_view> old;
+  for (std::size_t b = 0; b < after.buffers.size(); ++b) now.emplace(after.buffers[b].id, b);
+  for (std::size_t b = 0; b < before.buffers.size(); ++b) {
+    const std::string& id = before.buffers[b].id;
+    old.insert(id);
+    if (!now.contains(id)) difference.buffers.push_back({.id = id, .before = place_of(before, b)});
+  }
+  for (std::size_t b = 0; b < before.buffers.size(); ++b) {
+    const auto found = now.find(before.buffers[b].id);
+    if (found == now.end()) continue;
+    const ChangedBuffer both{before.buffers[b].id, place_of(before, b), place_of(after, found->second)};
+    if (both.before != both.after) difference.buffers.push_back(both);
+  }
+  for (std::size_t b = 0; b < after.buffers.size(); ++b) {
+    const std::string& id = after.buffers[b].id;
+    if (!old.contains(id)) difference.buffers.push_back({.id = id, .after = place_of(after, b)});
+  }
+}
+
+/// What the step runs, without the buffers that it uses.
+Step without_buffers(Step step) {
+  if (auto* const run = std::get_if<Run>(&step)) {
+    run->sums = {};
+    run->carry = {};
+  }
+  if (auto* const copy = std::get_if<Copy>(&step)) copy->from = copy->to = 0;
+  return step;
+}
+
+std::optional<std::size_t> first_other_step(const Plan& before, const Plan& after) {
+  std::size_t number = 0;
+  for (std::size_t c = 0; c < std::max(before.clocks.size(), after.clocks.size()); ++c) {
+    static const Clock none;
+    const Clock& old = c < before.clocks.size() ? before.clocks[c] : none;
+    const Clock& now = c < after.clocks.size() ? after.clocks[c] : none;
+    for (std::size_t s = 0; s < std::max(old.steps.size(), now.steps.size()); ++s, ++number) {
+      const bool is_same = s < old.steps.size() && s < now.steps.size() &&
+                           without_buffers(old.steps[s]) == without_buffers(now.steps[s]);
+      if (!is_same) return number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string shown(const std::optional<std::int64_t>& number) {
+  return number ? fmt::format("{}", *number) : "-";
+}
+
+/// "+8192, +1.1 %"
+std::string change_of(const ChangedNumber& it) {
+  if (!it.differs()) return "the same";
+  const std::int64_t change = it.after.value_or(0) - it.before.value_or(0);
+  if (it.before.value_or(0) == 0) return fmt::format("{:+}", change);
+  return fmt::format("{:+}, {:+.1f} %", change,
+                     100 * static_cast<double>(change) / static_cast<double>(*it.before));
+}
+
+std::string shown(const BufferPlace& it) {
+  return fmt::format("{} bytes at {} of {}", it.size, it.offset, base::visible(it.memory));
+}
+
+std::string shown(const ChangedBuffer& it) {
+  if (!it.before) return "new: " + shown(*it.after);
+  if (!it.after) return "gone: " + shown(*it.before);
+  return shown(*it.before) + " -> " + shown(*it.after);
+}
+
+/// "3 buffers came, 1 went, 2 have another size, 12 only moved"
+std::string counts_of(const PlanDifference& difference) {
+  std::size_t came = 0, went = 0, resized = 0, moved = 0;
+  for (const ChangedBuffer& it : difference.buffers) {
+    came += it.before ? 0U : 1U;
+    went += it.after ? 0U : 1U;
+    resized += it.is_resized() ? 1U : 0U;
+    moved += it.before && it.after && !it.is_resized() ? 1U : 0U;
+  }
+  return fmt::format("{} came, {} went, {} of another size, {} only moved", came, went, resized, moved);
+}
+
+Bytes bytes_changed(const ChangedBuffer& it) {
+  return std::abs((it.after ? it.after->size : 0) - (it.before ? it.before->size : 0));
+}
+
+/// Up to 20, those of another size first.
+std::vector<const ChangedBuffer*> largest_of(const PlanDifference& difference) {
+  constexpr std::size_t most = 20;
+  std::vector<const ChangedBuffer*> largest;
+  for (const ChangedBuffer& it : difference.buffers) largest.push_back(&it);
+  std::ranges::stable_sort(largest, std::ranges::greater{},
+                           [](const ChangedBuffer* it) { return bytes_changed(*it); });
+  largest.resize(std::min(largest.size(), most));
+  return largest;
+}
+
+void write_text(const PlanDifference& difference, std::ostream& out) {
+  std::size_t width = 8;
+  for (const ChangedNumber& it : difference.numbers) width = std::max(width, it.name.size());
+  for (const ChangedNumber& it : difference.numbers)
+    fmt::print(out, "{:{}}  {} -> {}  {}\n", base::visible(it.name), width, shown(it.before), shown(it.after),
+               change_of(it));
+  fmt::print(out, "{:{}}  {}\n", "buffers", width, counts_of(difference));
+  const auto largest = largest_of(difference);
+  for (const ChangedBuffer* const it : largest)
+    fmt::print(out, "{:{}}  {}  {}\n", "", width, base::visible(it->id), shown(*it));
+  if (largest.size() < difference.buffers.size())
+    fmt::print(out, "{:{}}  and {} more\n", "", width, difference.buffers.size() - largest.size());
+  fmt::print(out, "{:{}}  {}\n", "order", width,
+             difference.first_other_step
+                 ? fmt::format("differs from step {} on", *difference.first_other_step)
+                 : "the same");
+}
+
+/// A name in a table: no bars, and no backquotes within code.
+std::string code(std::string_view name) {
+  std::string text = base::visible(name);
+  std::ranges::replace(text, '`', '\'');
+  std::string escaped;
+  for (const char letter : text) escaped += letter == '|' ? std::string("\\|") : std::string(1, letter);
+  return "`" + escaped + "`";
+}
+
+void write_markdown(const PlanDifference& difference, std::ostream& out) {
+  fmt::print(out, "| | before | after | change |\n|---|---:|---:|---|\n");
+  for (const ChangedNumber& it : difference.numbers)
+    fmt::print(out, "| {} | {} | {} | {} |\n", it.name == "peak" ? "**peak**" : code(it.name),
+               shown(it.before), shown(it.after), change_of(it));
+  fmt::print(out, "\nBuffers: {}. Order: {}.\n", counts_of(difference),
+             difference.first_other_step
+                 ? fmt::format("differs from step {} on", *difference.first_other_step)
+                 : "the same");
+  const auto largest = largest_of(difference);
+  if (largest.empty()) return;
+  fmt::print(out, "\n| buffer | change |\n|---|---|\n");
+  for (const ChangedBuffer* const it : largest) fmt::print(out, "| {} | {} |\n", code(it->id), shown(*it));
+  if (largest.size() < difference.buffers.size())
+    fmt::print(out, "\nand {} more\n", difference.buffers.size() - largest.size());
+}
+
+nlohmann::json json_of(const std::optional<BufferPlace>& it) {
+  if (!it) return nullptr;
+  return {{"size", it->size}, {"memory", it->memory}, {"offset", it->offset}};
+}
+
+void write_json(const PlanDifference& difference, std::ostream& out) {
+  const auto number = [](const std::optional<std::int64_t>& it) {
+    return it ? nlohmann::json(*it) : nlohmann::json(nullptr);
+  };
+  nlohmann::json numbers = nlohmann::json::array();
+  for (const ChangedNumber& it : difference.numbers)
+    numbers.push_back({{"name", it.name}, {"before", number(it.before)}, {"after", number(it.after)}});
+  nlohmann::json buffers = nlohmann::json::array();
+  for (const ChangedBuffer& it : difference.buffers)
+    buffers.push_back({{"id", it.id}, {"before", json_of(it.before)}, {"after", json_of(it.after)}});
+  nlohmann::json document{{"format", "stowage-difference"},
+                          {"version", 1},
+                          {"growth", difference.growth()},
+                          {"numbers", numbers},
+                          {"buffers", buffers},
+                          {"first_other_step", nullptr}};
+  if (difference.first_other_step) document["first_other_step"] = *difference.first_other_step;
+  out << document.dump(1) << '\n';
+}
+
+}  // namespace
+
+double PlanDifference::growth() const {
+  if (numbers.empty()) return 0;
+  const std::int64_t before = numbers[0].before.value_or(0);
+  const std::int64_t after = numbers[0].after.value_or(0);
+  if (after <= before) return 0;
+  return before == 0 ? 1 : static_cast<double>(after - before) / static_cast<double>(before);
+}
+
+PlanDifference difference_of(const Plan& before, const Plan& after) {
+  PlanDifference difference;
+  const auto both = [&](std::string name, auto number) {
+    add(difference, std::move(name), number(before), number(after));
+  };
+  both("peak", [](const Plan& plan) { return plan.summary.peak; });
+  both("lower bound", [](const Plan& plan) { return plan.summary.lower_bound; });
+  add_memories(before, after, difference);
+  both("traffic cost", [](const Plan& plan) { return plan.summary.cost; });
+  both("bytes of all tensors", [](const Plan& plan) { return plan.summary.naive; });
+  both("buffers", [](const Plan& plan) { return static_cast<std::int64_t>(plan.buffers.size()); });
+  both("copies removed", [](const Plan& plan) { return plan.copies_removed.count; });
+  both("copies kept", [](const Plan& plan) { return static_cast<std::int64_t>(plan.copies_kept.size()); });
+  add_buffers(before, after, difference);
+  difference.first_other_step = first_other_step(before, after);
+  return difference;
+}
+
+void write_difference(const PlanDifference& difference, DifferenceForm form, std::ostream& out) {
+  switch (form) {
+    case DifferenceForm::text:
+      return write_text(difference, out);
+    case DifferenceForm::markdown:
+      return write_markdown(difference, out);
+    case DifferenceForm::json:
+      return write_json(difference, out);
+  }
+}
+
+}  // namespace stowage
