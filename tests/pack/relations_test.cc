@@ -270,5 +270,21 @@ TEST(Relations, CheckerFindsWhatIsWrong) {
   EXPECT_TRUE(finds([](Solution& it) { it.overload = Overload{0, 0, 7, 5}; }));
 }
 
+/// Threads have runs of their own, which begin with one placing.
+TEST(Relations, ThreadsFindAPlacing) {
+  if (!testing::has_time()) GTEST_SKIP() << "takes seconds";
+  Random random(5);
+  Problem problem{.memories = {{.name = "vec", .capacity = 96}}};
+  for (int b = 0; b < 80; ++b) {
+    const Position lower = pick(random, 0, 60);
+    problem.buffers.push_back(
+        live(std::to_string(b), pick(random, 2, 9), lower, lower + pick(random, 1, 12)));
+  }
+  for (int i = 0; i < 400; ++i) problem.relations.reuse_costs.push_back({two_of(random, 80), 1});
+  const Solution solution = solve(problem, {.time_limit = std::chrono::milliseconds(2200), .threads = 2});
+  EXPECT_EQ(solution.outcome, Outcome::fits);
+  EXPECT_EQ(faults_of(problem, solution), std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace stowage

@@ -21,8 +21,10 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "base/union_find.h"
 #include "pack/life.h"
+#include "stowage/error.h"
 
 namespace stowage::pack::relations {
 namespace {
@@ -101,8 +103,12 @@ Bytes unit_of(const Problem& problem, const std::vector<Group>& groups) {
   return unit;
 }
 
-/// Pairs of groups that are live at the same time.
-std::set<Pair> live_together(const Problem& problem, std::span<const std::optional<std::size_t>> group_of) {
+/// More would not fit into the memory of a machine.
+constexpr std::size_t most_pairs = 5'000'000;
+
+/// Pairs of groups that are live at the same time. Throws Error if they are too many.
+std::vector<Pair> live_together(const Problem& problem,
+                                std::span<const std::optional<std::size_t>> group_of) {
   std::set<Pair> exclusive;
   for (const BufferPair& pair : problem.relations.exclusive)
     exclusive.insert(ordered(pair.first, pair.second));
@@ -116,7 +122,7 @@ std::set<Pair> live_together(const Problem& problem, std::span<const std::option
     }
   }
   std::ranges::sort(events);
-  std::set<Pair> pairs;
+  std::vector<Pair> pairs;
   std::multiset<std::size_t> live;
   for (const auto& [at, starts, b] : events) {
     if (!starts) {
@@ -125,10 +131,14 @@ std::set<Pair> live_together(const Problem& problem, std::span<const std::option
     }
     for (const std::size_t other : live) {
       if (*group_of[other] != *group_of[b] && !exclusive.contains(ordered(b, other)))
-        pairs.insert(ordered(*group_of[b], *group_of[other]));
+        pairs.push_back(ordered(*group_of[b], *group_of[other]));
     }
     live.insert(b);
+    if (pairs.size() > most_pairs)
+      throw Error("", base::concat("more than ", most_pairs, " pairs of buffers are live at the same time"));
   }
+  std::ranges::sort(pairs);
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   return pairs;
 }
 

@@ -119,7 +119,8 @@ class Dolls {
                  std::ranges::all_of(part.items, [&](const Item& it) { return it.size == first.size; });
     if (has_slots_) {
       places_.clear();
-      for (Cell cell = first.ranges[0].first; cell <= first.ranges[0].last; cell += first.size)
+      for (Cell cell = first.ranges[0].first; cell <= first.ranges[0].last && places_.size() < n;
+           cell += first.size)
         places_.push_back(cell);
     }
     position_.resize(n);

@@ -50,7 +50,7 @@ class HeatBath {
         own.push_back(it.is_hard ? hard * scale : static_cast<double>(it.cost) * unit);
       if (cells_[i] == nowhere) place_anywhere(i);
     }
-    for (std::size_t i = 0; i < part.items.size(); ++i) count(i, 1);
+    for (std::size_t i = 0; i < part.items.size(); ++i) count(i);
     soft_ /= 2;
     overlaps_ /= 2;
   }
@@ -88,14 +88,32 @@ class HeatBath {
     }
   }
 
-  /// Adds what an item shares with its neighbours, or takes it away.
-  void count(std::size_t item, std::int64_t sign) {
+  /// Adds what an item shares with its neighbours.
+  void count(std::size_t item) {
     for (const Neighbour& it : part_.items[item].neighbours) {
       if (!touches(part_, item, cells_[item], it.item, cells_)) continue;
       if (it.is_hard)
-        overlaps_ += sign;
+        ++overlaps_;
       else
-        soft_ += sign * it.cost;
+        soft_ += it.cost;
+    }
+  }
+
+  /// Of the item that was scanned last.
+  void move(std::size_t item, Cell to) {
+    const Cell from = std::exchange(cells_[item], to);
+    const Cell size = part_.items[item].size;
+    const auto& neighbours = part_.items[item].neighbours;
+    const auto others = scan_.others();
+    for (std::size_t k = 0; k < others.size(); ++k) {
+      const auto [begin, end] = others[k];
+      const int before = static_cast<int>(begin < from + size && from < end);
+      const int after = static_cast<int>(begin < to + size && to < end);
+      if (before == after) continue;
+      if (neighbours[k].is_hard)
+        overlaps_ += after - before;
+      else
+        soft_ += (after - before) * neighbours[k].cost;
     }
   }
 
@@ -119,9 +137,7 @@ class HeatBath {
     const Segment& taken = segments[static_cast<std::size_t>(at)];
     const Cell cell = random_.below(2) == 0 ? taken.first : taken.last;
     if (cell == cells_[item]) return;
-    count(item, -1);
-    cells_[item] = cell;
-    count(item, 1);
+    move(item, cell);
     if (overlaps_ == 0 && (!best_.fits() || soft_ < best_.cost)) best_ = {cells_, soft_, 0};
   }
 

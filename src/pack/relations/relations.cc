@@ -8,7 +8,7 @@
 //     many       ruin and recreate, then a heat bath, then ruin and recreate from there  heat_bath.cc
 //
 // Short of time a heat bath ends with nothing, so then ruin and recreate has all of it. Of two runs of half the time the
-// better one is usually better than one run, so long times are divided.
+// better one is usually better than one run, so long times are divided, and threads have a run each.
 
 #include "pack/relations/relations.h"
 
@@ -17,8 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/side_by_side.h"
 #include "pack/relations/arena.h"
 #include "pack/relations/search.h"
+#include "stowage/error.h"
 
 namespace stowage::pack::relations {
 namespace {
@@ -28,8 +30,9 @@ using Seconds = base::Deadline::Seconds;
 constexpr Seconds short_search{0.02};    ///< Before a proof is tried, for each part.
 constexpr double share_of_proofs = 0.6;  ///< Of the time, for parts of few items.
 constexpr double share_of_bounds = 0.08;
-constexpr Seconds least_for_heat{2};     ///< With less, there is no heat bath.
-constexpr Seconds least_for_runs{8};     ///< From here on, there are two runs.
+constexpr Seconds least_for_heat{2};  ///< With less, there is no heat bath.
+constexpr Seconds least_for_runs{8};  ///< From here on, there are two runs.
+constexpr std::size_t most_runs = 4;
 constexpr double share_of_first = 0.08;  ///< Of a run, for ruin and recreate,
 constexpr double share_of_heat = 0.62;   ///< and of the rest for the heat bath.
 
@@ -66,12 +69,25 @@ Arrangement run_of(const Part& part, Scan& scan, const Arrangement& from, std::i
   return ruin_and_recreate(part, scan, std::move(best), goal, random, deadline);
 }
 
-void search_long(const Part& part, Scan& scan, Solved& it, Random& random, const base::Deadline& deadline) {
-  const Arrangement start = it.best;
-  const int runs = deadline.left() >= least_for_runs ? 2 : 1;
-  for (int run = 0; run < runs && !it.is_done(); ++run) {
-    Arrangement found = run_of(part, scan, start, it.bound, random, deadline.part(1.0 / (runs - run)));
-    if (found.is_better_than(it.best)) it.best = std::move(found);
+/// Runs that begin alike and draw other numbers: one for each thread, or one after the other.
+void search_long(const Part& part, Solved& it, Random& random, const Control& control,
+                 const base::Deadline& deadline) {
+  const bool is_short = deadline.left() < least_for_heat;
+  const std::size_t threads =
+      deadline.counts_work() || is_short ? 1 : std::min(threads_of(control.options), most_runs);
+  const std::size_t runs = std::max<std::size_t>(threads, deadline.left() >= least_for_runs ? 2 : 1);
+  std::vector<std::uint64_t> seeds(runs);
+  for (std::uint64_t& seed : seeds) seed = random.next();
+  std::vector<Arrangement> found(runs, it.best);
+  base::run_side_by_side(0, runs, threads, [&](std::size_t run, std::size_t) {
+    Scan scan(part);
+    Random own(seeds[run]);
+    const double share = threads > 1 ? 1 : 1 / static_cast<double>(runs - run);
+    found[run] = run_of(part, scan, it.best, it.bound, own, deadline.part(share));
+    return !found[run].fits() || found[run].cost > it.bound;
+  });
+  for (Arrangement& one : found) {
+    if (one.is_better_than(it.best)) it.best = std::move(one);
   }
 }
 
@@ -82,7 +98,9 @@ std::vector<Solved> solve_parts(const std::vector<Part>& parts, const Control& c
   std::vector<std::size_t> open;
   for (const Part& part : parts) {
     Scan scan(part);
-    solved.push_back({.best = construct(part, scan)});
+    const bool is_impossible =
+        std::ranges::any_of(part.items, [](const Item& it) { return it.ranges.empty(); });
+    solved.push_back({.best = construct(part, scan), .is_impossible = is_impossible});
     if (!solved.back().is_done()) open.push_back(solved.size() - 1);
   }
   std::ranges::stable_sort(open, {}, [&](std::size_t p) { return parts[p].items.size(); });
@@ -110,8 +128,8 @@ std::vector<Solved> solve_parts(const std::vector<Part>& parts, const Control& c
     it.bound =
         std::max(it.bound, clique_bound(part, deadline.part(share_of_bounds / static_cast<double>(left))));
   });
-  finish([&](const Part& part, Scan& scan, Solved& it, std::size_t left) {
-    search_long(part, scan, it, random, deadline.part(1.0 / static_cast<double>(left)));
+  finish([&](const Part& part, Scan&, Solved& it, std::size_t left) {
+    search_long(part, it, random, control, deadline.part(1.0 / static_cast<double>(left)));
   });
   return solved;
 }
@@ -133,6 +151,7 @@ void place_outside(const Problem& problem, const std::vector<bool>& is_missing, 
 }  // namespace
 
 Solution solve(const Problem& problem, const Control& control) {
+  if (!common_alignment(problem)) throw Error("", "alignments have no common multiple of reasonable size");
   const Arena arena(with_capacities(problem));
   Solution solution{
       .lower_bound = max_load(problem.buffers), .overload = arena.overload(), .strategy = "relations"};

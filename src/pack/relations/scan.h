@@ -24,10 +24,11 @@ struct Segment {
 ///     neighbour             ####
 ///     item of 3 cells     ^^^^^^      first cells that touch it
 ///
-/// Cost: the neighbours, and a word for 64 cells between them; for very many cells the neighbours are sorted.
+/// Cost: the neighbours, and a word for 64 cells; for very many cells the neighbours are sorted.
 class Scan {
  public:
   explicit Scan(const Part& part) : part_(part) {
+    for (const Item& item : part.items) sizes_.push_back(item.size);
     if (part.cells >= most_cells) return;
     changes_.resize(static_cast<std::size_t>(part.cells) + 1);
     marks_.resize(static_cast<std::size_t>(part.cells) / bits + 1);
@@ -40,23 +41,30 @@ class Scan {
     const Item& item = part_.items[number];
     segments_.clear();
     events_.clear();
+    others_.clear();
     for (const Range& range : item.ranges) {
       note(range.first, 0);
       note(range.last + 1, 0);
     }
     for (const Neighbour& neighbour : item.neighbours) {
       const Cell other = cells[neighbour.item];
-      if (other == nowhere) continue;
+      if (other == nowhere) {
+        others_.push_back({nowhere, nowhere});
+        continue;
+      }
+      const Cell end = other + sizes_[neighbour.item];
+      others_.push_back({other, end});
       const std::int64_t cost = weigh(neighbour);
       note(std::max<Cell>(other - item.size + 1, 0), cost);
-      note(other + part_.items[neighbour.item].size, -cost);
+      note(end, -cost);
     }
     Walk walk{item};
     if (marks_.empty()) {
       std::ranges::sort(events_, {}, &Event::at);
       for (const Event& event : events_) visit(walk, event.at, event.change);
     } else {
-      for (std::size_t w = first_word_; w <= last_word_ && w < marks_.size(); ++w) {
+      for (std::size_t w = 0; w < marks_.size(); ++w) {
+        if (marks_[w] == 0) continue;
         for (std::uint64_t word = marks_[w]; word != 0; word &= word - 1) {
           const std::size_t at = w * bits + static_cast<std::size_t>(std::countr_zero(word));
           visit(walk, static_cast<Cell>(at), changes_[at]);
@@ -64,11 +72,17 @@ class Scan {
         }
         marks_[w] = 0;
       }
-      first_word_ = marks_.size();
-      last_word_ = 0;
     }
     return segments_;
   }
+
+  /// Cells of a neighbour: from `begin` to before `end`. Nowhere, it touches no item.
+  struct Other {
+    Cell begin = 0;
+    Cell end = 0;
+  };
+  /// Of the item of the last call, in the order of its neighbours.
+  [[nodiscard]] std::span<const Other> others() const { return others_; }
 
  private:
   static constexpr Cell most_cells = Cell{1} << 17;
@@ -92,10 +106,7 @@ class Scan {
     }
     const auto place = static_cast<std::size_t>(at);
     changes_[place] += change;
-    const std::size_t word = place / bits;
-    marks_[word] |= std::uint64_t{1} << (place % bits);
-    first_word_ = std::min(first_word_, word);
-    last_word_ = std::max(last_word_, word);
+    marks_[place / bits] |= std::uint64_t{1} << (place % bits);
   }
 
   /// Ends the segment that goes up to `at`, if it lies in a range.
@@ -115,12 +126,12 @@ class Scan {
   }
 
   const Part& part_;
+  std::vector<Cell> sizes_;  ///< Of all items.
+  std::vector<Other> others_;
   std::vector<Segment> segments_;
   std::vector<Event> events_;
   std::vector<std::int64_t> changes_;
   std::vector<std::uint64_t> marks_;
-  std::size_t first_word_ = 0;
-  std::size_t last_word_ = 0;
 };
 
 }  // namespace stowage::pack::relations
