@@ -10,6 +10,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,30 @@ void print_objectives(const PlanResult& result, const PlanOptions& options) {
   } else if (options.banks) {
     base::print(std::cout, "\nbanks: no offsets were found within the {} banks of {} bytes\n",
                 options.banks->count, options.banks->size);
+  }
+}
+
+/// What may lower the peak of a plan that needs too much: up to three ways, first those that were tried, then those with
+/// a command, then those that save most.
+void print_remedies(const std::vector<Remedy>& all) {
+  constexpr std::size_t most = 3;
+  using Verdict = Remedy::Verdict;
+  std::vector<Remedy> ways;
+  for (const Remedy& it : all) {
+    const bool is_found = it.verdict == Verdict::found && it.bytes.value_or(0) > 0;
+    const bool says_how = it.verdict == Verdict::possible && (!it.command.empty() || it.bytes);
+    if (is_found || says_how) ways.push_back(it);
+  }
+  std::ranges::stable_sort(ways, std::ranges::greater{}, [](const Remedy& it) {
+    return std::tuple(it.verdict == Verdict::found, !it.command.empty(), it.bytes.value_or(0));
+  });
+  ways.resize(std::min(ways.size(), most));
+  for (const Remedy& it : ways) {
+    const bool is_found = it.verdict == Verdict::found;
+    const std::string bytes =
+        it.bytes ? fmt::format(", {}{} bytes less", is_found ? "" : "at most ", *it.bytes) : std::string();
+    const std::string command = it.command.empty() ? std::string() : ": " + it.command;
+    base::print(std::cerr, "stowage: may help: {}{}{}\n", it.what, bytes, command);
   }
 }
 
@@ -276,7 +301,13 @@ ExitStatus run_plan(const PlanCommand& command) {
   if (result.plan.interrupted && watch.stop().stop_requested())
     base::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
   const ExitStatus fit = tflm ? report_arena(planned) : report_fit(result);
-  return fit == ExitStatus::done ? budget : fit;
+  const ExitStatus status = fit == ExitStatus::done ? budget : fit;
+  if (status == ExitStatus::not_met) {
+    std::vector<Remedy> remedies = std::move(others.tried);
+    std::ranges::move(remedies_of(result.plan, command.typed), std::back_inserter(remedies));
+    print_remedies(remedies);
+  }
+  return status;
 }
 
 ExitStatus run_compare(const CompareCommand& command) {

@@ -280,6 +280,22 @@ TEST(CliReport, IsSmallForRealModels) {
   EXPECT_GT(seen, 0U);
 }
 
+TEST(CliReport, SaysWhatMayHelpWhereAPlanNeedsTooMuch) {
+  const auto plan = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"plan", "classifier.onnx"});
+    return run_stowage(STOWAGE_EXAMPLES, arguments);
+  };
+  const std::string rows = "may help: Rows instead of whole tensors: stowage plan classifier.onnx";
+  const ProcessResult over = plan({"--budget", "64KiB"});
+  EXPECT_EQ(over.status, not_met);
+  EXPECT_NE(over.errors.find(rows + " --budget 64KiB --stream\n"), std::string::npos) << over.errors;
+  EXPECT_EQ(std::ranges::count(over.errors, '\n'), 3) << over.errors;
+  const ProcessResult missed = plan({"--capacity", "64KiB"});
+  EXPECT_EQ(missed.status, not_met);
+  EXPECT_NE(missed.errors.find(rows), std::string::npos) << missed.errors;
+  EXPECT_EQ(plan({"--capacity", "1MiB"}).errors.find("may help"), std::string::npos);
+}
+
 constexpr std::string_view grown = "id,lower,upper,size\nb,1,3,32\na,0,2,96\nc,2,4,32\n";  // peak 128
 
 TEST(CliDiff, ShowsWhatChanged) {
