@@ -27,3 +27,8 @@ flags=$(PKG_CONFIG_PATH=$folder pkg-config --define-variable=prefix="$prefix" --
 # shellcheck disable=SC2086
 g++ -std=c++20 tests/consumer/packer.cc $flags -o "$1/consumer/packer_with_pkg_config"
 "$1/consumer/packer_with_pkg_config"
+# shellcheck disable=SC2086
+cc -std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -c examples/pack.c ${flags%% -l*} -o "$1/consumer/pack.o"
+# shellcheck disable=SC2086
+g++ "$1/consumer/pack.o" $flags -o "$1/consumer/packer_in_c"
+"$1/consumer/packer_in_c" | grep -x 'cost 0, at least 0; peak 64'

@@ -1,0 +1,202 @@
+// The packer for callers without exceptions: each function catches what is thrown and returns a status.
+
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "stowage/error.h"
+#include "stowage/problem.h"
+#include "stowage_pack.h"
+
+struct stowage_pack_problem {
+  stowage::Problem problem{};
+  std::optional<stowage::Solution> solution{};
+  std::string error{};
+};
+
+namespace {
+
+using stowage::BufferPair;
+using stowage::Bytes;
+
+/// Runs what may throw.
+template <typename Work>
+stowage_pack_status guarded(stowage_pack_problem& it, const Work& work) {
+  try {
+    it.error.clear();
+    return work();
+  } catch (const std::bad_alloc&) {
+    it.error.clear();
+    return STOWAGE_PACK_NO_MEMORY;
+  } catch (const std::exception& error) {
+    try {
+      it.error = error.what();
+    } catch (const std::bad_alloc&) {
+      return STOWAGE_PACK_NO_MEMORY;
+    }
+    return STOWAGE_PACK_INVALID;
+  }
+}
+
+void expect_number(std::int64_t number, std::size_t count, std::string_view what) {
+  if (number < 0 || static_cast<std::uint64_t>(number) >= count)
+    throw stowage::Error("", stowage::base::concat(what, " ", number, " does not exist, there are ", count));
+}
+
+stowage::Buffer& buffer_of(stowage_pack_problem& it, std::int64_t number) {
+  expect_number(number, it.problem.buffers.size(), "buffer");
+  return it.problem.buffers[static_cast<std::size_t>(number)];
+}
+
+BufferPair pair_of(stowage_pack_problem& it, std::int64_t a, std::int64_t b) {
+  expect_number(a, it.problem.buffers.size(), "buffer");
+  expect_number(b, it.problem.buffers.size(), "buffer");
+  return {static_cast<std::size_t>(a), static_cast<std::size_t>(b)};
+}
+
+stowage_pack_status add_pair(stowage_pack_problem* it, std::vector<BufferPair> stowage::Relations::*list,
+                             std::int64_t a, std::int64_t b) {
+  return guarded(*it, [&] {
+    (it->problem.relations.*list).push_back(pair_of(*it, a, b));
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+/// The place of a buffer; none without a solution.
+std::optional<stowage::Place> place_of(const stowage_pack_problem& it, std::int64_t buffer) {
+  if (!it.solution || buffer < 0 || static_cast<std::uint64_t>(buffer) >= it.solution->places.size())
+    return std::nullopt;
+  return it.solution->places[static_cast<std::size_t>(buffer)];
+}
+
+}  // namespace
+
+stowage_pack_problem* stowage_pack_create(void) { return new (std::nothrow) stowage_pack_problem; }
+
+void stowage_pack_destroy(stowage_pack_problem* problem) { delete problem; }
+
+int64_t stowage_pack_add_memory(stowage_pack_problem* problem, int64_t capacity) {
+  auto& memories = problem->problem.memories;
+  const auto status = guarded(*problem, [&] {
+    stowage::Memory memory{.name = stowage::base::concat("memory ", memories.size())};
+    if (capacity != STOWAGE_PACK_UNLIMITED) memory.capacity = capacity;
+    memory.cost = static_cast<std::int64_t>(memories.size()) + 1;
+    memories.push_back(std::move(memory));
+    return STOWAGE_PACK_FITS;
+  });
+  return status == STOWAGE_PACK_FITS ? static_cast<std::int64_t>(memories.size()) - 1 : -1;
+}
+
+int64_t stowage_pack_add_buffer(stowage_pack_problem* problem, int64_t size, int64_t alignment, int64_t lower,
+                                int64_t upper) {
+  auto& buffers = problem->problem.buffers;
+  const auto status = guarded(*problem, [&] {
+    buffers.push_back({.id = stowage::base::concat(buffers.size()),
+                       .size = size,
+                       .alignment = alignment,
+                       .pieces = {{0, size, {lower, upper}}},
+                       .traffic = size});
+    return STOWAGE_PACK_FITS;
+  });
+  return status == STOWAGE_PACK_FITS ? static_cast<std::int64_t>(buffers.size()) - 1 : -1;
+}
+
+stowage_pack_status stowage_pack_add_life(stowage_pack_problem* problem, int64_t buffer, int64_t lower,
+                                          int64_t upper) {
+  return guarded(*problem, [&] {
+    stowage::Buffer& it = buffer_of(*problem, buffer);
+    it.pieces.push_back({0, it.size, {lower, upper}});
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_pin(stowage_pack_problem* problem, int64_t buffer, int64_t offset) {
+  return guarded(*problem, [&] {
+    buffer_of(*problem, buffer).pinned = offset;
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_allow(stowage_pack_problem* problem, int64_t buffer, int64_t memory) {
+  return guarded(*problem, [&] {
+    expect_number(memory, problem->problem.memories.size(), "memory");
+    buffer_of(*problem, buffer).memories.push_back(static_cast<std::size_t>(memory));
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_reserve(stowage_pack_problem* problem, int64_t memory, int64_t begin,
+                                         int64_t end) {
+  return guarded(*problem, [&] {
+    expect_number(memory, problem->problem.memories.size(), "memory");
+    problem->problem.memories[static_cast<std::size_t>(memory)].reserved.push_back({begin, end});
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_together(stowage_pack_problem* problem, int64_t a, int64_t b) {
+  return add_pair(problem, &stowage::Relations::together, a, b);
+}
+
+stowage_pack_status stowage_pack_apart(stowage_pack_problem* problem, int64_t a, int64_t b) {
+  return add_pair(problem, &stowage::Relations::apart, a, b);
+}
+
+stowage_pack_status stowage_pack_exclusive(stowage_pack_problem* problem, int64_t a, int64_t b) {
+  return add_pair(problem, &stowage::Relations::exclusive, a, b);
+}
+
+stowage_pack_status stowage_pack_reuse_cost(stowage_pack_problem* problem, int64_t a, int64_t b,
+                                            int64_t cost) {
+  return guarded(*problem, [&] {
+    problem->problem.relations.reuse_costs.push_back({pair_of(*problem, a, b), cost});
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_solve(stowage_pack_problem* problem, int64_t effort, uint64_t seed) {
+  problem->solution.reset();
+  return guarded(*problem, [&] {
+    if (effort < 0)
+      throw stowage::Error("", stowage::base::concat("effort is ", effort, ", expected at least 0"));
+    problem->solution = stowage::solve(problem->problem, {.effort = effort, .threads = 1, .seed = seed});
+    return problem->solution->outcome == stowage::Outcome::fits ? STOWAGE_PACK_FITS
+                                                                : STOWAGE_PACK_DOES_NOT_FIT;
+  });
+}
+
+int64_t stowage_pack_offset(const stowage_pack_problem* problem, int64_t buffer) {
+  const auto place = place_of(*problem, buffer);
+  return place ? place->offset : 0;
+}
+
+int64_t stowage_pack_memory_of(const stowage_pack_problem* problem, int64_t buffer) {
+  const auto place = place_of(*problem, buffer);
+  return place ? static_cast<std::int64_t>(place->memory) : 0;
+}
+
+int64_t stowage_pack_peak(const stowage_pack_problem* problem, int64_t memory) {
+  if (!problem->solution || memory < 0) return 0;
+  return stowage::peak_of(problem->problem, *problem->solution, static_cast<std::size_t>(memory));
+}
+
+int64_t stowage_pack_lower_bound(const stowage_pack_problem* problem) {
+  return problem->solution ? problem->solution->lower_bound : 0;
+}
+
+int64_t stowage_pack_cost(const stowage_pack_problem* problem) {
+  return problem->solution ? problem->solution->reuse_cost : 0;
+}
+
+int64_t stowage_pack_cost_bound(const stowage_pack_problem* problem) {
+  return problem->solution ? problem->solution->reuse_cost_bound : 0;
+}
+
+int stowage_pack_cannot_fit(const stowage_pack_problem* problem) {
+  return problem->solution && problem->solution->cannot_fit ? 1 : 0;
+}
+
+const char* stowage_pack_error(const stowage_pack_problem* problem) { return problem->error.c_str(); }
