@@ -5,12 +5,14 @@ FOLDER/inputs.json maps names of inputs to names of files. Each folder FOLDER/se
 the outputs; FOLDER/outputs.json then maps names of outputs to names of files. ONNX Runtime runs without optimising,
 LiteRT with its reference kernels, both in one thread; each set meets a new session, so with fresh state. `spread`
 writes FOLDER/spread.json instead: how far each output of each set is from itself when the same program optimises, or
-when real inputs are larger by a part in a million. A program of its own: what crashes or hangs ends only itself."""
+when real inputs are larger by a part in a million; if no input of an ONNX model is real, its constants are larger or
+smaller by as much. A program of its own: what crashes or hangs ends only itself."""
 import importlib.metadata
 import json
 import pathlib
 import sys
 
+NUDGES = 8  # of constants: one of them seldom moves a number over the edge where it rounds to another
 PACKAGES = {".onnx": "onnxruntime", ".tflite": "ai-edge-litert"}
 
 
@@ -24,14 +26,14 @@ def versions():
     return found
 
 
-def run_onnx(path, inputs, is_optimised=False):
+def run_onnx(model, inputs, is_optimised=False):
     import onnxruntime
     levels = onnxruntime.GraphOptimizationLevel
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if is_optimised else levels.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs)))
 
@@ -50,11 +52,38 @@ def run_tflite(path, inputs, is_optimised=False):
     return {it["name"]: interpreter.get_tensor(it["index"]) for it in interpreter.get_output_details()}
 
 
+def with_other_constants(path, seed):
+    """The ONNX model with its real weights larger or smaller by a part in a million. A single number is no weight: it
+    may be the 1 from which a mask is subtracted."""
+    import numpy
+    import onnx
+    from onnx import numpy_helper
+    random, model = numpy.random.default_rng(seed), onnx.load(path)
+
+    def constants(graph):
+        yield from graph.initializer
+        for attribute in (attribute for node in graph.node for attribute in node.attribute):
+            if attribute.type == onnx.AttributeProto.TENSOR:
+                yield attribute.t
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from constants(attribute.g)
+
+    for tensor in constants(model.graph):
+        value = numpy_helper.to_array(tensor)
+        if value.dtype == numpy.float32 and value.size > 1:
+            nudged = value * (1 + random.choice([-1e-6, 1e-6], value.shape))
+            tensor.CopyFrom(numpy_helper.from_array(nudged.astype(numpy.float32), tensor.name))
+    return model.SerializeToString()
+
+
 def spread_of(run, model, inputs):
     """Of each output: the largest of its differences from itself."""
-    nudged = {name: (value * (1 + 1e-6)).astype(value.dtype) if value.dtype.kind == "f" else value
-              for name, value in inputs.items()}
-    plain, others = run(model, inputs), [run(model, inputs, is_optimised=True), run(model, nudged)]
+    plain, others = run(model, inputs), [run(model, inputs, is_optimised=True)]
+    if any(value.dtype.kind == "f" for value in inputs.values()):
+        others.append(run(model, {name: (value * (1 + 1e-6)).astype(value.dtype) if value.dtype.kind == "f" else value
+                                  for name, value in inputs.items()}))
+    elif run is run_onnx:
+        others += [run(with_other_constants(model, seed), inputs) for seed in range(NUDGES)]
     return {name: max(float(abs(other[name].astype(float) - value.astype(float)).max(initial=0)) for other in others)
             for name, value in plain.items()}
 

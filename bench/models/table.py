@@ -9,12 +9,13 @@ why steps failed, and which causes would gain how many models.
 Outputs are equal if no number differs by more than 1e-4 of the largest of its tensor (float16: 1e-2) or 1e-5,
 quantized ones of TFLite by more than one step, and other integers not at all. They are near if they are no further
 away than twice what the other program differs from itself when it optimises, or when inputs change by a part in a
-million: networks that round inside, such as quantized ones, make much of a last bit. Inputs are random: real numbers
+million (constants, if all inputs are integers): networks that round inside, such as quantized ones, make much of a
+last bit. Inputs are random: real numbers
 from -1 to 1, numbers of 8 bits any, longer ones 1 to 9, or as models.csv says.
 
 Plans have a limit in work (--effort), so each machine finds the same ones.
 
-Needs numpy, and for comparisons onnxruntime and ai-edge-litert (--python names a Python that has them), and a C
+Needs numpy, and for comparisons onnx, onnxruntime and ai-edge-litert (--python names a Python that has them), and a C
 compiler and make. A model takes five seconds on average, most of them for its plan by rows."""
 import argparse
 import json
@@ -332,7 +333,7 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, help="the page; else it is printed")
     parser.add_argument("--limit", type=float, default=60, help="seconds for each step, 60 without it")
     parser.add_argument("--effort", type=int, default=3000, help="of planning, 3000 without it: about 3 s")
-    parser.add_argument("--python", default=sys.executable, help="one with numpy, onnxruntime and ai-edge-litert")
+    parser.add_argument("--python", default=sys.executable, help="one with numpy, onnx, onnxruntime, ai-edge-litert")
     corpus.add_choice(parser)
     options = parser.parse_args()
     models = corpus.chosen(options)

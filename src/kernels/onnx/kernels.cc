@@ -32,6 +32,7 @@ KernelTable all_parts() {
                    rotary_kernels,
                    quantize_kernels,
                    quantized_kernels,
+                   quantized_recurrent_kernels,
                    recurrent_kernels,
                    resize_kernels,
                    einsum_kernels,

@@ -9,6 +9,7 @@
 #include "kernels/onnx/convolution.h"
 #include "kernels/onnx/elements.h"
 #include "kernels/onnx/product.h"
+#include "kernels/onnx/quantized.h"
 #include "kernels/onnx/tables.h"
 #include "kernels/onnx/walk.h"
 
@@ -144,19 +145,11 @@ Kernel quantize_by_range(const Signature& signature) {
   const std::int64_t count = count_of(input.shape);
   return {.run = [count](const Pointers& pointers) {
     const auto* const from = pointers.input<float>(0);
-    auto* const to = pointers.output<std::uint8_t>(0);
-    float low = 0;
-    float high = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      low = std::min(low, from[i]);
-      high = std::max(high, from[i]);
-    }
-    const float scale = (high - low) / 255;
-    const auto zero = stored_of<std::uint8_t>(static_cast<double>(-low / scale), 0);
-    for (std::int64_t i = 0; i < count; ++i)
-      to[i] = stored_of<std::uint8_t>(static_cast<double>(from[i] / scale), zero);
-    if (auto* const scale_to = pointers.output<float>(1)) *scale_to = scale;
-    if (auto* const zero_to = pointers.output<std::uint8_t>(2)) *zero_to = zero;
+    const ByteRange range = byte_range_of(from, count);
+    std::transform(from, from + count, pointers.output<std::uint8_t>(0),
+                   [range](float x) { return range.byte_of(x); });
+    if (auto* const scale_to = pointers.output<float>(1)) *scale_to = range.scale;
+    if (auto* const zero_to = pointers.output<std::uint8_t>(2)) *zero_to = range.zero;
   }};
 }
 

@@ -34,6 +34,19 @@ ScaledSum scaled_sum_of(float a, float b, float output) {
   return {.a = factor(a), .b = factor(b), .shift = shift};
 }
 
+ByteRange byte_range_of(const float* x, std::int64_t count) {
+  float low = 0;
+  float high = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    low = std::min(low, x[i]);
+    high = std::max(high, x[i]);
+  }
+  if (low == high) return {};
+  ByteRange range{.scale = (high - low) / 255};
+  range.zero = range.byte_of(-low);
+  return range;
+}
+
 namespace {
 
 constexpr Types<std::int8_t, std::uint8_t> bytes_with_scales;

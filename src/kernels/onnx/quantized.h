@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+
+#include "kernels/onnx/elements.h"
 
 /// Arithmetic of sums and products of bytes with scales, as kernels and generated C do it.
 namespace stowage::kernels::onnx_ops {
@@ -23,5 +26,19 @@ struct ScaledSum {
   const std::int32_t half = 1 << (bits - 1);
   return whole + (rest > half || (rest == half && whole % 2 != 0) ? 1 : 0);
 }
+
+/// With which bytes stand for real numbers of a range that is known only when they are there.
+struct ByteRange {
+  float scale = 1;
+  std::uint8_t zero = 0;
+
+  /// The nearest byte, ties to even.
+  [[nodiscard]] std::uint8_t byte_of(float x) const {
+    return whole<std::uint8_t>(std::nearbyint(static_cast<double>(x / scale)) + static_cast<double>(zero));
+  }
+};
+
+/// The range of these numbers and 0, as DynamicQuantizeLinear takes it.
+[[nodiscard]] ByteRange byte_range_of(const float* x, std::int64_t count);
 
 }  // namespace stowage::kernels::onnx_ops

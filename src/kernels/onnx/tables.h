@@ -29,6 +29,7 @@ namespace stowage::kernels::onnx_ops {
 [[nodiscard]] TablePart quantize_kernels();
 [[nodiscard]] TablePart quantized_kernels();
 [[nodiscard]] TablePart recurrent_kernels();
+[[nodiscard]] TablePart quantized_recurrent_kernels();
 [[nodiscard]] TablePart resize_kernels();
 [[nodiscard]] TablePart einsum_kernels();
 [[nodiscard]] TablePart image_kernels();
