@@ -77,7 +77,7 @@ struct Package {
 void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows);
 
 /// In plans that are made afterwards, operators that carry something from row to row run as a whole, except where C is
-/// generated for that: InstanceNormalization and GroupNormalization of images, LSTM forward, and
+/// generated for that: InstanceNormalization and GroupNormalization of images, RNN, GRU and LSTM forward, and
 /// UNIDIRECTIONAL_SEQUENCE_LSTM. Operators of these `externs` neither carry anything nor sum up rows.
 void run_carriers_whole(Network& network, const std::vector<std::string>& externs = {});
 

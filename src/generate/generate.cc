@@ -310,7 +310,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
 
 void run_carriers_whole(Network& network, const std::vector<std::string>& externs) {
   constexpr std::array norms{"InstanceNormalization"sv, "GroupNormalization"sv};
-  constexpr std::array sequences{"LSTM"sv, "UNIDIRECTIONAL_SEQUENCE_LSTM"sv};
+  constexpr std::array sequences{"RNN"sv, "GRU"sv, "LSTM"sv, "UNIDIRECTIONAL_SEQUENCE_LSTM"sv};
   constexpr std::size_t rank_of_images = 4;
   Graph& graph = std::get<Graph>(network.input.content);
   const auto is_extern = [&](const Operator& op) {

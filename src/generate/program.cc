@@ -294,6 +294,16 @@ std::string ports_text(const Model& model) {
              name);
 }
 
+/// Those that not all kernels include.
+std::string headers_of_kernels(const Sources& sources) {
+  std::string text;
+  for (const std::string_view header : {"stowage_dynamic", "stowage_q8", "stowage_recurrent"})
+    if (std::ranges::any_of(sources.kernels(),
+                            [&](const std::string& kernel) { return kernel.starts_with(header); }))
+      text += fmt::format("#include \"{}.h\"\n", header);
+  return text;
+}
+
 }  // namespace
 
 std::string program_of(const Model& model, Sources& sources) {
@@ -310,8 +320,7 @@ std::string program_of(const Model& model, Sources& sources) {
       in_comment(model.source()), model.name,
       (body.find("INFINITY") != std::string::npos ? std::string("#include <math.h>\n\n") : "") +
           (bytes_kept(model) > 0 ? "#include <string.h>\n\n" : ""),
-      model.calls_cmsis_nn ? "stowage_cmsis_nn" : "stowage_kernels",
-      sources.kernels().contains("stowage_q8") ? "#include \"stowage_q8.h\"\n" : "");
+      model.calls_cmsis_nn ? "stowage_cmsis_nn" : "stowage_kernels", headers_of_kernels(sources));
   for (const auto& [word, definition] :
        {std::pair{"floord(", "#define floord(n, d) ((n) < 0 ? -((-(n) + (d)-1) / (d)) : (n) / (d))\n"},
         std::pair{"min(", "#define min(a, b) ((a) < (b) ? (a) : (b))\n"},

@@ -373,5 +373,7 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart onnx_element_operators();
 [[nodiscard]] EmitPart quantized_operators();
 [[nodiscard]] EmitPart quantized_joins();
+[[nodiscard]] EmitPart recurrent_operators();
+[[nodiscard]] EmitPart dynamic_operators();
 
 }  // namespace stowage::generate

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "long_tests.h"
 #include "onnx_models.h"
 #include "packages_in_turn.h"
@@ -267,58 +268,157 @@ TEST(GenerateOnnx, RandomNetworksGiveWhatTheInterpreterGives) {
                                           [](std::uint64_t seed) { return ImageMaker(seed).make(); });
 }
 
-/// Steps of sequences through one or two LSTMs, with what is in front of the first step and behind the last one.
+/// What runs through a sequence, and how many gates it has.
+struct Recurrent {
+  const char* type;
+  std::int64_t gates;
+  bool has_byte_weights = false;
+};
+constexpr Recurrent recurrents[] = {{"LSTM", 4}, {"GRU", 3}, {"RNN", 1}, {"DynamicQuantizeLSTM", 4, true}};
+
+/// Steps of sequences through one or two recurrent operators in any direction, with what is in front of the first step
+/// and behind the last one, lengths and peepholes.
 Network random_sequence_network(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
   };
+  const auto is_drawn = [&](std::int64_t of) { return pick(1, of) == 1; };
   testing::OnnxParts parts;
-  const auto weights = [&](const Shape& shape) {
+  const auto constant = [&](const Shape& shape, int type) -> onnx::TensorProto& {
     onnx::TensorProto& tensor = parts.initializers.emplace_back();
     tensor.set_name("w" + std::to_string(parts.initializers.size()));
-    tensor.set_data_type(onnx::TensorProto::FLOAT);
-    std::int64_t count = 1;
-    for (const std::int64_t extent : shape) {
-      tensor.add_dims(extent);
-      count *= extent;
-    }
-    for (std::int64_t i = 0; i < count; ++i) tensor.add_float_data(static_cast<float>(pick(-99, 99)) / 64);
+    tensor.set_data_type(type);
+    for (const std::int64_t extent : shape) tensor.add_dims(extent);
+    return tensor;
+  };
+  const auto reals = [&](const Shape& shape, double divisor = 64) {
+    onnx::TensorProto& tensor = constant(shape, onnx::TensorProto::FLOAT);
+    for (std::int64_t i = 0; i < kernels::count_of(shape); ++i)
+      tensor.add_float_data(static_cast<float>(static_cast<double>(pick(-99, 99)) / divisor));
     return tensor.name();
   };
-  const std::int64_t steps = pick(1, 7), batch = pick(0, 4) == 0 ? 2 : 1;
+  const auto bytes = [&](const Shape& shape, int type, std::int64_t low, std::int64_t high) {
+    onnx::TensorProto& tensor = constant(shape, type);
+    for (std::int64_t i = 0; i < kernels::count_of(shape); ++i)
+      tensor.add_int32_data(static_cast<std::int32_t>(pick(low, high)));
+    return tensor.name();
+  };
+  const std::int64_t steps = is_drawn(6) ? 1 : pick(6, 16), batch = is_drawn(6) ? 2 : 1;
   std::int64_t width = pick(1, 5);
   std::string name = "x";
   parts.inputs = {testing::tensor_value("x", {steps, batch, width})};
   const std::int64_t layers = pick(1, 2);
   for (std::int64_t i = 0; i < layers; ++i) {
+    const Recurrent& kind = recurrents[static_cast<std::size_t>(pick(0, 3))];
     const std::string n = std::to_string(i);
-    const std::int64_t cells = pick(1, 6);
-    std::vector<std::string> inputs{name, weights({1, 4 * cells, width}), weights({1, 4 * cells, cells})};
-    if (pick(0, 2) > 0) inputs.push_back(weights({1, 8 * cells}));
-    if (pick(0, 1) == 0) {
-      inputs.resize(5);
-      inputs.push_back(weights({1, batch, cells}));
-      if (pick(0, 1) == 0) inputs.push_back(weights({1, batch, cells}));
+    const std::int64_t cells = pick(1, 12), rows = kind.gates * cells;
+    const std::string direction =
+        std::vector{"forward", "forward", "reverse", "bidirectional"}[static_cast<std::size_t>(pick(0, 3))];
+    const std::int64_t directions = direction == "bidirectional" ? 2 : 1;
+    const int type = is_drawn(2) ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8;
+    const std::int64_t least = type == onnx::TensorProto::INT8 ? -128 : 0;
+    const auto weights = [&](std::int64_t terms) {
+      return kind.has_byte_weights ? bytes({directions, terms, rows}, type, least, least + 255)
+                                   : reals({directions, rows, terms});
+    };
+    std::vector<std::string> inputs{name, weights(width), weights(cells), "", "", "", "", ""};
+    if (!is_drawn(3)) inputs[3] = reals({directions, 2 * rows});
+    if (is_drawn(3) && !kind.has_byte_weights) inputs[4] = bytes({batch}, onnx::TensorProto::INT32, 0, steps);
+    if (is_drawn(2)) inputs[5] = reals({directions, batch, cells});
+    if (is_drawn(2) && kind.gates == 4) inputs[6] = reals({directions, batch, cells});
+    if (is_drawn(2) && kind.gates == 4) inputs[7] = reals({directions, 3 * cells});
+    if (kind.has_byte_weights) {
+      const std::int64_t zero = pick(least, least + 255);
+      for (int k = 0; k < 2; ++k) {
+        inputs.push_back(is_drawn(2) ? reals({directions, rows}, 10000) : reals({directions}, 10000));
+        inputs.push_back(bytes({directions}, type, zero, zero));
+      }
     }
+    while (inputs.back().empty()) inputs.pop_back();
     std::vector<std::string> outputs{"y" + n};
-    const std::int64_t more = i + 1 == layers ? pick(0, 2) : 0;
+    const std::int64_t more = i + 1 == layers ? pick(0, kind.gates == 4 ? 2 : 1) : 0;
     for (std::int64_t o = 0; o < more; ++o) {
       outputs.push_back((o == 0 ? "h" : "c") + n);
-      parts.outputs.push_back(testing::tensor_value(outputs.back(), {1, batch, cells}));
+      parts.outputs.push_back(testing::tensor_value(outputs.back(), {directions, batch, cells}));
     }
-    parts.nodes.push_back(node("LSTM", inputs, outputs, {attribute("hidden_size", cells)}));
-    parts.initializers.push_back(testing::vector_of("a" + n, {1}));
-    parts.nodes.push_back(node("Squeeze", {"y" + n, "a" + n}, {"s" + n}));
+    onnx::NodeProto made = node(kind.type, inputs, outputs,
+                                {attribute("hidden_size", cells), attribute("direction", direction)});
+    if (kind.gates == 3) *made.add_attribute() = attribute("linear_before_reset", std::int64_t{1});
+    if (kind.gates == 4 && is_drawn(4)) *made.add_attribute() = attribute("input_forget", std::int64_t{1});
+    if (is_drawn(3)) *made.add_attribute() = attribute("clip", 0.5F);
+    if (kind.has_byte_weights) made.set_domain("com.microsoft");
+    parts.nodes.push_back(made);
+    if (directions == 1) {
+      parts.initializers.push_back(testing::vector_of("a" + n, {1}));
+      parts.nodes.push_back(node("Squeeze", {"y" + n, "a" + n}, {"s" + n}));
+    } else {
+      parts.initializers.push_back(testing::vector_of("a" + n, {0, batch, directions * cells}));
+      parts.nodes.push_back(node("Transpose", {"y" + n}, {"t" + n}, {attribute("perm", Shape{0, 2, 1, 3})}));
+      parts.nodes.push_back(node("Reshape", {"t" + n, "a" + n}, {"s" + n}));
+    }
     name = "s" + n;
-    width = cells;
+    width = directions * cells;
   }
   parts.outputs.push_back(testing::tensor_value(name, {steps, batch, width}));
   return parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
 }
 
 TEST(GenerateOnnx, SequencesGiveWhatTheInterpreterGives) {
-  testing::expect_bits_of_the_interpreter(testing::is_in_a_hurry() ? 4 : 24, random_sequence_network);
+  const auto by_steps =
+      testing::expect_bits_of_the_interpreter(testing::is_in_a_hurry() ? 4 : 24, random_sequence_network,
+                                              StreamAxes::searched, "stowage_recurrent_step_f32");
+  EXPECT_GE(by_steps, testing::is_in_a_hurry() ? 0 : 4);
+}
+
+/// An image whose scale is computed, through a convolution and a product of bytes; sums are the outputs.
+Network random_dynamic_network(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  testing::OnnxParts parts;
+  const int type = pick(0, 1) == 0 ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8;
+  const std::int64_t least = type == onnx::TensorProto::INT8 ? -128 : 0;
+  const auto bytes = [&](const std::string& name, const Shape& shape) {
+    onnx::TensorProto& tensor = parts.initializers.emplace_back();
+    tensor.set_name(name);
+    tensor.set_data_type(type);
+    for (const std::int64_t extent : shape) tensor.add_dims(extent);
+    for (std::int64_t i = 0; i < kernels::count_of(shape); ++i)
+      tensor.add_int32_data(static_cast<std::int32_t>(pick(least, least + 255)));
+  };
+  const std::int64_t groups = pick(1, 2), in = groups * pick(1, 2), out = groups * pick(1, 3);
+  const std::int64_t height = pick(4, 7), width = pick(4, 7), high = pick(1, 3), wide = pick(1, 3);
+  const std::int64_t stride = pick(1, 2), pad = pick(0, 1), columns = pick(1, 5);
+  bytes("w", {out, in / groups, high, wide});
+  bytes("w_zero", pick(0, 1) == 0 ? Shape{} : Shape{out});
+  bytes("m", {width, columns});
+  bytes("m_zero", pick(0, 1) == 0 ? Shape{} : Shape{columns});
+  const bool has_zeros = pick(0, 3) > 0;
+  const auto with_zeros = [&](const char* zero) {
+    return has_zeros ? std::vector<std::string>{"zero", zero} : std::vector<std::string>{};
+  };
+  std::vector<std::string> image{"q", "w"}, product{"q", "m"};
+  for (const std::string& zero : with_zeros("w_zero")) image.push_back(zero);
+  for (const std::string& zero : with_zeros("m_zero")) product.push_back(zero);
+  parts.inputs = {testing::tensor_value("x", {1, in, height, width})};
+  parts.nodes = {node("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"}),
+                 node("ConvInteger", image, {"y"},
+                      {attribute("group", groups), attribute("strides", Shape{stride, stride}),
+                       attribute("pads", Shape(4, pad))}),
+                 node("MatMulInteger", product, {"z"})};
+  parts.outputs = {
+      testing::tensor_value(
+          "y", {1, out, (height + 2 * pad - high) / stride + 1, (width + 2 * pad - wide) / stride + 1},
+          onnx::TensorProto::INT32),
+      testing::tensor_value("z", {1, in, height, columns}, onnx::TensorProto::INT32),
+      testing::tensor_value("scale", {})};
+  return parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+}
+
+TEST(GenerateOnnx, DynamicQuantizationGivesWhatTheInterpreterGives) {
+  testing::expect_bits_of_the_interpreter(testing::is_in_a_hurry() ? 4 : 12, random_dynamic_network);
 }
 
 TEST(GenerateOnnx, QuantizedNetworksGiveWhatTheInterpreterGives) {

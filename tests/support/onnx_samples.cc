@@ -197,6 +197,7 @@ const Sample samples[] = {
     // Sequences
     {"RNN", 1, "float[4,2,3] =float[1,5,3] =float[1,5,5]", "hidden_size=5"},
     {"GRU", 1, "float[4,2,3] =float[1,15,3] =float[1,15,5]", "hidden_size=5"},
+    {"GRU", 3, "float[4,2,3] =float[1,15,3] =float[1,15,5]", "hidden_size=5 linear_before_reset=1"},
     {"LSTM", 1, "float[4,2,3] =float[1,20,3] =float[1,20,5]", "hidden_size=5"},
     {"com.microsoft.DynamicQuantizeLSTM", 1,
      "float[4,2,3] =uint8[1,3,20] =uint8[1,5,20] - - - - - =float[1] =uint8[1] =float[1] =uint8[1]",

@@ -21,7 +21,7 @@
 namespace stowage::testing {
 namespace {
 
-Plan plan_in_turn(const Network& network, std::uint64_t seed) {
+Plan plan_in_turn(const Network& network, std::uint64_t seed, StreamAxes axes) {
   const bool has_bodies = std::ranges::any_of(network.graph().subgraphs[0].operators,
                                               [](const Operator& op) { return !op.bodies.empty(); });
   if (seed % 5 == 4 && !has_bodies) return streamed_plan(network, random_options(seed / 5));
@@ -33,7 +33,7 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
   } else if (seed % 4 != 0) {
     options.stream = StreamOptions{.granule = seed % 4 == 1 ? 2 : 1,
                                    .layout = seed % 8 < 4 ? StreamLayout::automatic : StreamLayout::ring,
-                                   .axes = StreamAxes::natural,
+                                   .axes = axes,
                                    .blocks = StreamBlocks::none};
   }
   if (seed % 4 > 1 && !has_bodies) options.io = Io::rows;
@@ -44,17 +44,24 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
 
 }  // namespace
 
-void expect_bits_of_the_interpreter(std::uint64_t wanted, const std::function<Network(std::uint64_t)>& make) {
+std::ptrdiff_t expect_bits_of_the_interpreter(std::uint64_t wanted,
+                                              const std::function<Network(std::uint64_t)>& make,
+                                              StreamAxes axes, const std::string& function) {
   const TemporaryDirectory folder;
   Packages packages(folder.path());
   std::map<std::string, int> refused;
+  std::ptrdiff_t callers = 0;
   for (std::uint64_t seed = 0; packages.count() < wanted && seed < 3 * wanted; ++seed) {
     const std::string name = "net" + std::to_string(seed);
     try {
       Network network = make(seed);
       run_carriers_whole(network);
-      const Plan plan = plan_in_turn(network, seed);
-      packages.add(name, generate_package(network, plan, {.name = name, .cases = 2, .seed = seed}));
+      const Plan plan = plan_in_turn(network, seed, axes);
+      const Package package = generate_package(network, plan, {.name = name, .cases = 2, .seed = seed});
+      callers += std::ranges::any_of(package.files, [&](const GeneratedFile& file) {
+        return file.path == name + ".c" && file.content.find(function) != std::string::npos;
+      });
+      packages.add(name, package);
     } catch (const Error& error) {
       ++refused[std::regex_replace(
           error.what(), std::regex("operator '[^']*'|, [0-9]+ of subgraph 0| t[0-9]+|has [0-9]+"), "")];
@@ -68,6 +75,7 @@ void expect_bits_of_the_interpreter(std::uint64_t wanted, const std::function<Ne
   EXPECT_EQ(packages.count(), wanted);
   EXPECT_LT(5 * refusals, wanted);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+  return callers;
 }
 
 }  // namespace stowage::testing

@@ -187,21 +187,6 @@ typedef struct {
 void stowage_lstm_s8(const stowage_lstm_layer *layer, const int8_t *input, int8_t *last, int16_t *state,
                      int8_t *output);
 
-/* LSTM of ONNX: one step of all sequences. `last` and `state` are null before the first step, which counts as zeros.
- * The next state may be null, or at the place of the state; then the output may be there, too. */
-
-typedef struct {
-  const float *input_weights; /* [4][cells][inputs]: gates of input, output, forgetting, cell */
-  const float *last_weights;  /* [4][cells][cells] */
-  const float *bias;          /* [2][4][cells], of the input and of the last output; may be null */
-  int32_t batches;
-  int32_t inputs;
-  int32_t cells;
-} stowage_lstm_f32_layer;
-
-void stowage_lstm_f32(const stowage_lstm_f32_layer *layer, const float *input, const float *last,
-                      const float *state, float *next_state, float *output);
-
 /* InstanceNormalization and GroupNormalization of images: by rows, all of them are added to the moments of each
  * channel; then each is written. A whole image needs no memory for that. */
 
