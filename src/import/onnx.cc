@@ -19,6 +19,7 @@
 #include "import/onnx_copies.h"
 #include "import/onnx_data_shapes.h"
 #include "import/onnx_functions.h"
+#include "import/onnx_fused.h"
 #include "import/onnx_given.h"
 #include "import/onnx_graph.h"
 #include "import/onnx_quantized.h"
@@ -155,6 +156,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   result->proto = parse(source.bytes);
   result->versions = versions_of(result->proto);
   inline_functions(result->proto);
+  split_fused(result->proto);
   NearbyFiles files(source.folder);
   join_quantized(result->proto, files);
   OnnxGraph& model = result->model;

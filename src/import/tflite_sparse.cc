@@ -28,7 +28,7 @@ namespace stowage::import {
 namespace {
 
 template <typename... Values>
-[[noreturn]] void reject(fmt::format_string<Values...> problem, Values&&... values) {
+[[noreturn]] void reject_sparse(fmt::format_string<Values...> problem, Values&&... values) {
   throw Error("", "is sparse and " + fmt::format(problem, std::forward<Values>(values)...));
 }
 
@@ -55,11 +55,11 @@ class Expansion {
     const auto rank = static_cast<std::int64_t>(shape_.size());
     const auto all = rank + static_cast<std::int64_t>(blocks.size());
     if (static_cast<std::int64_t>(order.size()) != all)
-      reject("has a traversal order of {}, expected its {} dimensions and {} blocks", order.size(), rank,
-             blocks.size());
+      reject_sparse("has a traversal order of {}, expected its {} dimensions and {} blocks", order.size(),
+                    rank, blocks.size());
     if (static_cast<std::int64_t>(count(source_.dim_metadata())) != all)
-      reject("describes {} dimensions, expected its {} and {} blocks", count(source_.dim_metadata()), rank,
-             blocks.size());
+      reject_sparse("describes {} dimensions, expected its {} and {} blocks", count(source_.dim_metadata()),
+                    rank, blocks.size());
     expect_once(blocks, 0, rank, "block map");
     expect_once({order.begin(), order.begin() + rank}, 0, rank, "traversal order");
     expect_once({order.begin() + rank, order.end()}, rank, all, "traversal order of blocks");
@@ -96,7 +96,7 @@ class Expansion {
       case tflite::SparseIndexVector::NONE:
         break;
     }
-    reject("has indices of type {}, expected one of 1 to 3", static_cast<int>(type));
+    reject_sparse("has indices of type {}, expected one of 1 to 3", static_cast<int>(type));
   }
 
   static void expect_once(const Numbers& numbers, std::int64_t begin, std::int64_t end,
@@ -104,7 +104,8 @@ class Expansion {
     std::vector<bool> is_there(static_cast<std::size_t>(end - begin), false);
     for (const std::int64_t number : numbers) {
       if (number < begin || number >= end || is_there[static_cast<std::size_t>(number - begin)])
-        reject("has {} in its {}, expected numbers from {} to {}, each once", number, what, begin, end - 1);
+        reject_sparse("has {} in its {}, expected numbers from {} to {}, each once", number, what, begin,
+                      end - 1);
       is_there[static_cast<std::size_t>(number - begin)] = true;
     }
   }
@@ -118,7 +119,8 @@ class Expansion {
       const std::int64_t size = at(source_.dim_metadata(), l).dense_size();
       const std::int64_t extent = shape_[static_cast<std::size_t>(blocks[block])];
       if (size <= 0 || extent % size != 0)
-        reject("has blocks of {} along dimension {} of {}, expected a divisor", size, blocks[block], extent);
+        reject_sparse("has blocks of {} along dimension {} of {}, expected a divisor", size, blocks[block],
+                      extent);
       sizes[block] = size;
     }
     return sizes;
@@ -147,25 +149,26 @@ class Expansion {
     level.is_dense = source.format() == tflite::DimensionType::DENSE;
     if (level.is_dense) {
       if (source.dense_size() != level.extent)
-        reject("has extent {} at level {}, expected {}", source.dense_size(), number, level.extent);
+        reject_sparse("has extent {} at level {}, expected {}", source.dense_size(), number, level.extent);
       return above * level.extent;
     }
     if (source.format() != tflite::DimensionType::SPARSE_CSR)
-      reject("has format {} at level {}, expected 0 or 1", static_cast<int>(source.format()), number);
+      reject_sparse("has format {} at level {}, expected 0 or 1", static_cast<int>(source.format()), number);
     level.segments = numbers_in(source.array_segments_type(), source.array_segments());
     level.indices = numbers_in(source.array_indices_type(), source.array_indices());
     const auto indices = static_cast<std::int64_t>(level.indices.size());
     if (static_cast<std::int64_t>(level.segments.size()) != above + 1)
-      reject("has {} segments at level {}, expected {}", level.segments.size(), number, above + 1);
+      reject_sparse("has {} segments at level {}, expected {}", level.segments.size(), number, above + 1);
     if (level.segments.front() != 0 || level.segments.back() != indices ||
         !std::ranges::is_sorted(level.segments))
-      reject("has segments at level {} that do not ascend from 0 to its {} indices", number, indices);
+      reject_sparse("has segments at level {} that do not ascend from 0 to its {} indices", number, indices);
     for (std::size_t part = 0; part + 1 < level.segments.size(); ++part) {
       std::int64_t least = 0;
       for (std::int64_t i = level.segments[part]; i < level.segments[part + 1]; ++i) {
         const std::int64_t index = level.indices[static_cast<std::size_t>(i)];
         if (index < least || index >= level.extent)
-          reject("has index {} at level {}, expected ascending ones below {}", index, number, level.extent);
+          reject_sparse("has index {} at level {}, expected ascending ones below {}", index, number,
+                        level.extent);
         least = index + 1;
       }
     }
@@ -203,14 +206,14 @@ std::vector<std::byte> expanded(const tflite::SparsityParameters& sparsity, std:
   constexpr int bits_of_a_byte = 8;
   const int bits = bits_of(tensor.dtype).value_or(0);
   if (bits == 0 || bits % bits_of_a_byte != 0)
-    reject("of type {}, expected one of whole bytes", name_of(tensor.dtype));
+    reject_sparse("of type {}, expected one of whole bytes", name_of(tensor.dtype));
   const auto element = static_cast<std::size_t>(bits / bits_of_a_byte);
   std::vector<std::byte> dense(static_cast<std::size_t>(tensor.bytes));
   if (dense.empty()) return dense;
   Expansion expansion(sparsity, tensor.shape.value(), budget);
   const std::int64_t elements = expansion.read();
   if (stored.size() != static_cast<std::size_t>(elements) * element)
-    reject("has {} bytes of data, expected {} elements of {}", stored.size(), elements, element);
+    reject_sparse("has {} bytes of data, expected {} elements of {}", stored.size(), elements, element);
   expansion.write(stored, element, dense.data());
   return dense;
 }

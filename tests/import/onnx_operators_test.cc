@@ -125,8 +125,11 @@ Answers answers_of(const std::string& type, int operator_set, bool has_rule) {
   }
   const Graph& graph = network->graph();
   const auto& operators = graph.subgraphs[0].operators;
-  const auto found = std::ranges::find(operators, type, &Operator::type);
-  EXPECT_NE(found, operators.end()) << type;
+  auto found = std::ranges::find(operators, type, &Operator::type);
+  if (found == operators.end()) {  // it becomes several, of which the first one answers
+    EXPECT_GT(operators.size(), 1U) << type;
+    found = operators.begin();
+  }
   answers.shaped = "yes";
   answers.aliased = aliased(graph, *found);
   const bool has_rows = !found->row_axes.empty() || !found->sums_over.empty() || !found->carries.empty();
