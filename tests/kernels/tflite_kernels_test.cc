@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/kernels.h"
@@ -439,6 +441,68 @@ TEST(TfliteKernelsTest, Moves) {
   EXPECT_EQ(refusal("STRIDED_SLICE", {matrix, ints({0}), ints({2}), ints({0})}, {like({2, 3})}),
             "its stride is 0");
   EXPECT_EQ(refusal("SPLIT", {ints({1}), matrix}, {like({2, 1}), like({2, 1})}), "2 parts do not divide 3");
+}
+
+TEST(TfliteKernelsTest, ComputesIntegersForShapes) {
+  EXPECT_EQ(Case("FLOOR_DIV", {bias({7, -7, 7, -6}), bias({2, 2, -2, -2})}, {bias({0, 0, 0, 0})})
+                .get<std::int32_t>(),
+            (Ints{3, -4, -4, 3}));
+  EXPECT_EQ(Case("FLOOR_MOD", {bias({7, -7, 7, -6}), bias({2, 2, -2, -2})}, {bias({0, 0, 0, 0})})
+                .get<std::int32_t>(),
+            (Ints{1, 1, -1, 0}));
+  EXPECT_THROW((void)Case("FLOOR_DIV", {bias({7}), bias({0})}, {bias({0})}).run(), Error);
+  EXPECT_EQ(Case("REDUCE_PROD", {bias({2, -3, 5}), ints({0})}, {Value{DType::int32, {}}}).get<std::int32_t>(),
+            Ints{-30});
+  EXPECT_EQ(Case("RANGE", {bias({7}), bias({0}), bias({-3})}, {bias({0, 0, 0})}).get<std::int32_t>(),
+            (Ints{7, 4, 1}));
+  EXPECT_EQ(Case("RANGE", {real({}, {0}), real({}, {1}), real({}, {0.5F})}, {real({2})}).get<float>(),
+            (Floats{0, 0.5F}));
+  EXPECT_THROW((void)Case("RANGE", {bias({7}), bias({0}), bias({-3})}, {bias({0, 0})}).run(), Error);
+}
+
+TEST(TfliteKernelsTest, SlicesByComputedNumbers) {
+  const Value line = real({4}, {1, 2, 3, 4});
+  EXPECT_EQ(Case("STRIDED_SLICE", {line, bias({1}), bias({3}), ints({1})}, {real({2})}).get<float>(),
+            (Floats{2, 3}));
+  EXPECT_THROW((void)Case("STRIDED_SLICE", {line, bias({1}), bias({4}), ints({1})}, {real({2})}).run(),
+               Error);
+  const Value matrix = real({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(Case("REVERSE_V2", {matrix, ints({-1})}, {real({2, 3})}).get<float>(),
+            (Floats{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ(Case("REVERSE_V2", {matrix, ints({0, 1})}, {real({2, 3})}).get<float>(),
+            (Floats{6, 5, 4, 3, 2, 1}));
+}
+
+TEST(TfliteKernelsTest, TransformsWhatFitsIntoItsLengths) {
+  // Rows 1 2 3 4 and 5 6 7 8, and straight from the definition: 8 lengths, of which the input has 4.
+  const Value image = real({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const auto spectrum = [&](std::int64_t high, std::int64_t wide) {
+    const Value output{DType::complex64, {high, wide / 2 + 1}};
+    return Case("RFFT2D", {image, ints({static_cast<std::int32_t>(high), static_cast<std::int32_t>(wide)})},
+                {output})
+        .get<float>();
+  };
+  for (const auto& [high, wide] : {std::pair{2, 4}, std::pair{1, 2}, std::pair{4, 8}}) {
+    const Floats found = spectrum(high, wide);
+    for (int v = 0; v < high; ++v)
+      for (int u = 0; u <= wide / 2; ++u) {
+        double re = 0, im = 0;
+        for (int y = 0; y < std::min(high, 2); ++y)
+          for (int x = 0; x < std::min(wide, 4); ++x) {
+            const double turn =
+                -2 * M_PI * (static_cast<double>(u * x) / wide + static_cast<double>(v * y) / high);
+            re += (4 * y + x + 1) * std::cos(turn);
+            im += (4 * y + x + 1) * std::sin(turn);
+          }
+        const auto at = static_cast<std::size_t>(2 * (v * (wide / 2 + 1) + u));
+        EXPECT_NEAR(found[at], re, 1e-5) << high << " " << v << " " << u;
+        EXPECT_NEAR(found[at + 1], im, 1e-5) << high << " " << v << " " << u;
+      }
+  }
+  const Value numbers{DType::complex64, {2}, bytes_from(Floats{1, 2, 3, 4})};
+  EXPECT_EQ(Case("CAST", {numbers}, {real({2})}).get<float>(), (Floats{1, 3}));
+  EXPECT_EQ(refusal("RFFT2D", {image, ints({2, 3})}, {Value{DType::complex64, {2, 2}}}),
+            "it transforms 3 elements, expected a power of two");
 }
 
 TEST(TfliteKernelsTest, MovesBlocks) {

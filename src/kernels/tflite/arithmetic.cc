@@ -8,10 +8,12 @@
 // the steps of TensorFlow Lite Micro's kernels.
 
 #include <cmath>
+#include <string>
 
 #include "kernels/tflite/families.h"
 #include "kernels/tflite/fixed_point.h"
 #include "kernels/tflite/stretch.h"
+#include "stowage/error.h"
 
 namespace stowage::kernels {
 namespace {
@@ -143,9 +145,15 @@ struct Divide {
 };
 struct FloorDivide {
   float operator()(float a, float b) const { return std::floor(a / b); }
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const {
+    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+  }
 };
 struct FloorModulo {
   float operator()(float a, float b) const { return floor_mod(a, b); }
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const {
+    return a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
+  }
 };
 struct Power {
   float operator()(float a, float b) const { return std::pow(a, b); }
@@ -164,6 +172,20 @@ Kernel prepare_real(const Signature& signature) {
     return limits.most == RealLimits{}.most && limits.least == RealLimits{}.least ? result
                                                                                   : limits.clamp(result);
   });
+}
+
+/// Division of float32 or int32.
+template <typename Make>
+Kernel prepare_division(const Signature& signature) {
+  const Operands operands(signature);
+  if (operands.output().dtype != DType::int32) return prepare_real<Make>(signature);
+  expect_binary(operands);
+  operands.expect_alike(0);
+  return binary_kernel<std::int32_t, std::int32_t>(
+      operands, [type = std::string(operands.type())](std::int32_t a, std::int32_t b) {
+        if (b == 0) throw Error(type, "divides by 0");
+        return static_cast<std::int32_t>(Make{}(std::int64_t{a}, std::int64_t{b}));
+      });
 }
 
 /// The square of the difference on the common scale, which has 7 bits to spare so that it fits.
@@ -334,8 +356,8 @@ TablePart arithmetic_kernels() {
   return {{"ADD", prepare_sum<false>},
           {"DIV", prepare_real<Divide>},
           {"EQUAL", prepare_comparison<Relation::equal>},
-          {"FLOOR_DIV", prepare_real<FloorDivide>},
-          {"FLOOR_MOD", prepare_real<FloorModulo>},
+          {"FLOOR_DIV", prepare_division<FloorDivide>},
+          {"FLOOR_MOD", prepare_division<FloorModulo>},
           {"GREATER", prepare_comparison<Relation::greater>},
           {"GREATER_EQUAL", prepare_comparison<Relation::greater_equal>},
           {"LESS", prepare_comparison<Relation::less>},

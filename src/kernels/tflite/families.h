@@ -24,5 +24,6 @@ namespace stowage::kernels {
 [[nodiscard]] TablePart lstm_kernels();
 [[nodiscard]] TablePart quantize_kernels();
 [[nodiscard]] TablePart variable_kernels();
+[[nodiscard]] TablePart fourier_kernels();
 
 }  // namespace stowage::kernels

@@ -1,9 +1,10 @@
-// GATHER, GATHER_ND and DYNAMIC_UPDATE_SLICE, whose places are known only at run time; FILL, ZEROS_LIKE and
-// SHAPE, whose output does not depend on the input's elements.
+// GATHER, GATHER_ND and DYNAMIC_UPDATE_SLICE, whose places are known only at run time; FILL, ZEROS_LIKE, RANGE
+// and SHAPE, whose output does not depend on the input's elements.
 //
 // Cost: bytes of the output. Source: the definitions of the TFLite operators.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "kernels/tflite/families.h"
@@ -161,6 +162,38 @@ Kernel prepare_zeros_like(const Signature& signature) {
   return {.run = [bytes](const Pointers& at) { std::fill_n(at.outputs[0], bytes, std::byte{0}); }};
 }
 
+/// RANGE: start, limit, step. Real numbers are added up, as TensorFlow Lite does.
+template <typename Number>
+Kernel range_kernel(std::int64_t count) {
+  return {.run = [count](const Pointers& at) {
+    Number next = *at.input<Number>(0);
+    const auto limit = static_cast<double>(*at.input<Number>(1));
+    const Number step = *at.input<Number>(2);
+    const double steps = std::ceil((limit - static_cast<double>(next)) / static_cast<double>(step));
+    if (steps != static_cast<double>(count) && !(count == 0 && steps <= 0))
+      throw Error("RANGE", fmt::format("gives {:g} numbers, expected {}", steps, count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      at.output<Number>(0)[i] = next;
+      if (i + 1 < count) next += step;
+    }
+  }};
+}
+
+Kernel prepare_range(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(3, 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    operands.expect_alike(i);
+    if (count_of(operands.input(i).shape) != 1) refuse("its input {} is not one number", i);
+  }
+  if (operands.output().shape.size() != 1)
+    refuse("its output {} is no vector", show(operands.output().shape));
+  const std::int64_t count = operands.output().shape[0];
+  if (operands.output().dtype == DType::float32) return range_kernel<float>(count);
+  if (operands.output().dtype == DType::int32) return range_kernel<std::int32_t>(count);
+  refuse_type(operands);
+}
+
 Kernel prepare_shape(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(1, 1);
@@ -180,6 +213,7 @@ TablePart indexing_kernels() {
           {"FILL", prepare_fill},
           {"GATHER", prepare_gather},
           {"GATHER_ND", prepare_gather_nd},
+          {"RANGE", prepare_range},
           {"SHAPE", prepare_shape},
           {"ZEROS_LIKE", prepare_zeros_like}};
 }

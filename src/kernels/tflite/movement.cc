@@ -9,6 +9,7 @@
 
 #include "kernels/tflite/families.h"
 #include "kernels/tflite/remap.h"
+#include "stowage/error.h"
 
 namespace stowage::kernels {
 namespace {
@@ -196,36 +197,95 @@ Steps steps_of(const StridedOptions& it, std::int64_t extent) {
   return {begin, it.stride, distance <= 0 ? 0 : (distance + stride - 1) / stride};
 }
 
+/// What STRIDED_SLICE knows beside the numbers of its inputs.
+struct StridedSlice {
+  Shape shape{};
+  std::uint64_t masks_begin = 0;  ///< A bit for each dimension.
+  std::uint64_t masks_end = 0;
+  std::uint64_t shrinks = 0;
+
+  /// The places of the output's elements. Refuses numbers that give another shape than that.
+  [[nodiscard]] Remap places(const Integers& begin, const Integers& end, const Integers& strides,
+                             const Shape& output) const {
+    if (begin.size() > shape.size() || end.size() != begin.size() || strides.size() != begin.size())
+      refuse("its begin, end and strides have {}, {} and {} numbers for {} dimensions", begin.size(),
+             end.size(), strides.size(), shape.size());
+    const auto is_set = [](std::uint64_t mask, std::size_t d) { return d < 32 && ((mask >> d) & 1U) != 0; };
+    const Integers apart = strides_of(shape);
+    Remap remap;
+    Shape expected;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      Steps steps{.count = shape[d]};
+      if (d < begin.size())
+        steps = steps_of(
+            {begin[d], end[d], strides[d], is_set(masks_begin, d), is_set(masks_end, d), is_set(shrinks, d)},
+            shape[d]);
+      auto& terms = remap.terms.emplace_back();
+      for (std::int64_t i = 0; i < steps.count; ++i)
+        terms.push_back((steps.begin + i * steps.step) * apart[d]);
+      if (d >= begin.size() || !is_set(shrinks, d)) expected.push_back(steps.count);
+    }
+    if (expected != output) refuse("its output is {}, expected {}", show(output), show(expected));
+    return remap;
+  }
+};
+
+/// Numbers that are known only when it runs.
+Kernel slice_with_values(const StridedSlice& it, const Operands& operands) {
+  std::vector<std::size_t> counts;
+  for (std::size_t i = 1; i < 4; ++i) {
+    if (operands.input(i).dtype != DType::int32)
+      refuse("its input {} is {}", i, name_of(operands.input(i).dtype));
+    counts.push_back(static_cast<std::size_t>(count_of(operands.input(i).shape)));
+  }
+  const std::size_t bytes = element_size(operands.output().dtype);
+  return {.run = [it, counts, bytes, shape = operands.output().shape](const Pointers& at) {
+    const auto numbers = [&](std::size_t i) {
+      const auto* const first = at.input<std::int32_t>(i);
+      return Integers(first, first + counts[i - 1]);
+    };
+    try {
+      move_elements(it.places(numbers(1), numbers(2), numbers(3), shape), bytes, at.inputs[0], nullptr,
+                    at.outputs[0]);
+    } catch (const Unsupported& unsupported) {
+      throw Error("STRIDED_SLICE", unsupported.reason);
+    }
+  }};
+}
+
 Kernel prepare_strided_slice(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(4, 1);
   expect_moved(operands);
   if (operands.flag("ellipsis_mask") || operands.flag("new_axis_mask") || operands.flag("offset"))
     refuse("it has an ellipsis, a new axis or an end that counts from the begin");
+  const auto mask = [&](std::string_view name) { return static_cast<std::uint64_t>(operands.integer(name)); };
+  const StridedSlice it{.shape = operands.input(0).shape,
+                        .masks_begin = mask("begin_mask"),
+                        .masks_end = mask("end_mask"),
+                        .shrinks = mask("shrink_axis_mask")};
+  if (!operands.input(1).is_constant || !operands.input(2).is_constant || !operands.input(3).is_constant)
+    return slice_with_values(it, operands);
+  return remap_kernel(it.places(operands.constants(1, "begin"), operands.constants(2, "end"),
+                                operands.constants(3, "strides"), operands.output().shape),
+                      operands);
+}
+
+/// REVERSE_V2: axes along which the last element comes first.
+Kernel prepare_reverse(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  expect_moved(operands);
   const Shape& shape = operands.input(0).shape;
-  const Integers begin = operands.constants(1, "begin");
-  const Integers end = operands.constants(2, "end");
-  const Integers strides = operands.constants(3, "strides");
-  if (begin.size() > shape.size() || end.size() != begin.size() || strides.size() != begin.size())
-    refuse("its begin, end and strides have {}, {} and {} numbers for {} dimensions", begin.size(),
-           end.size(), strides.size(), shape.size());
-  const auto is_set = [&](std::string_view mask, std::size_t d) {
-    return d < 32 && ((static_cast<std::uint64_t>(operands.integer(mask)) >> d) & 1U) != 0;
-  };
-  const Integers apart = strides_of(shape);
+  operands.expect_shape(operands.output(), shape, "output");
+  std::vector<bool> is_turned(shape.size(), false);
+  for (const std::int64_t axis : operands.constants(1, "axes")) is_turned[axis_of(axis, shape.size())] = true;
+  const Integers strides = strides_of(shape);
   Remap remap;
-  Shape expected;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    Steps steps{.count = shape[d]};
-    if (d < begin.size())
-      steps = steps_of({begin[d], end[d], strides[d], is_set("begin_mask", d), is_set("end_mask", d),
-                        is_set("shrink_axis_mask", d)},
-                       shape[d]);
-    auto& terms = remap.terms.emplace_back();
-    for (std::int64_t i = 0; i < steps.count; ++i) terms.push_back((steps.begin + i * steps.step) * apart[d]);
-    if (d >= begin.size() || !is_set("shrink_axis_mask", d)) expected.push_back(steps.count);
+    remap.add(shape[d], strides[d]);
+    if (is_turned[d]) std::ranges::reverse(remap.terms.back());
   }
-  operands.expect_shape(operands.output(), expected, "output");
   return remap_kernel(std::move(remap), operands);
 }
 
@@ -321,6 +381,7 @@ TablePart movement_kernels() {
           {"SLICE", prepare_slice},
           {"SPACE_TO_DEPTH", prepare_depth<true>},
           {"SQUEEZE", prepare_copy},
+          {"REVERSE_V2", prepare_reverse},
           {"STRIDED_SLICE", prepare_strided_slice},
           {"TILE", prepare_tile},
           {"TRANSPOSE", prepare_transpose}};

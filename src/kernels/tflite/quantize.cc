@@ -4,6 +4,7 @@
 // specification. Reals out of range become the nearest integer of the type, NaN becomes 0.
 
 #include <cmath>
+#include <complex>
 
 #include "kernels/onnx/elements.h"
 #include "kernels/tflite/families.h"
@@ -142,6 +143,10 @@ Kernel prepare_cast(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(1, 1);
   if (operands.input(0).dtype == DType::boolean) return cast_from<std::uint8_t>(operands);
+  if (operands.input(0).dtype == DType::complex64 && operands.output().dtype == DType::float32) {
+    return unary_kernel<std::complex<float>, float>(operands,
+                                                    [](const std::complex<float>& x) { return x.real(); });
+  }
   return for_number(operands.input(0).dtype,
                     [&]<typename Input>(TypeTag<Input>) { return cast_from<Input>(operands); });
 }

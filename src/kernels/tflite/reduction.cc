@@ -1,4 +1,4 @@
-// Operators that reduce dimensions: MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX, ARG_MIN; and CUMSUM.
+// Operators that reduce dimensions: MEAN, SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, ARG_MAX, ARG_MIN; and CUMSUM.
 //
 // Walks the input in its order, with the output broadcast along reduced dimensions, so that each output
 // sums its inputs in their order. For a mean of integers, the factor to the output includes the number of
@@ -155,6 +155,15 @@ Kernel prepare_sum_of(const Signature& signature) {
   return scaled_sums(operands, it, false);
 }
 
+Kernel prepare_product_of(const Signature& signature) {
+  const Operands operands(signature);
+  const Reduction it = reduction_of(operands);
+  if (operands.output().dtype == DType::float32)
+    return direct_kernel<float>(it, 1, [](float product, float x) { return product * x; });
+  if (operands.output().dtype == DType::int32) return direct_kernel<std::int32_t>(it, 1, wrapping_multiply);
+  refuse_type(operands);
+}
+
 template <bool is_maximum>
 Kernel prepare_reduce_extreme(const Signature& signature) {
   const Operands operands(signature);
@@ -259,6 +268,7 @@ TablePart reduction_kernels() {
           {"MEAN", prepare_mean},
           {"REDUCE_MAX", prepare_reduce_extreme<true>},
           {"REDUCE_MIN", prepare_reduce_extreme<false>},
+          {"REDUCE_PROD", prepare_product_of},
           {"SUM", prepare_sum_of}};
 }
 
