@@ -182,6 +182,61 @@ TEST(TfliteKernelsTest, ConvolvesInt8) {
       (Bytes8{10, 6, 7, 4}));
 }
 
+/// Numbers of a type with one scale and zero point.
+template <typename Element>
+Value scaled(DType dtype, Shape shape, float scale, std::int64_t zero_point,
+             const std::vector<Element>& data = {}) {
+  return {dtype, std::move(shape), bytes_from(data), Quantization{{scale}, {zero_point}}};
+}
+
+TEST(TfliteKernelsTest, ConvolvesUnsignedBytesWhoseWeightsHaveAZeroPoint) {
+  using Bytes = std::vector<std::uint8_t>;
+  const auto bytes = [](Shape shape, float scale, std::int64_t zero, const Bytes& data = {}) {
+    return scaled(DType::uint8, std::move(shape), scale, zero, data);
+  };
+  // Reals: x = 1, 2, 3 and weights 1, -1; in the padding x is 0. Sums 1 - 2, 2 - 3, 3; bias 1.
+  const Value x = bytes({1, 1, 3, 1}, 0.5F, 100, {102, 104, 106});
+  const Value w = bytes({1, 1, 2, 1}, 0.25F, 128, {132, 124});
+  const Value b = bias({8});
+  EXPECT_EQ(Case("CONV_2D", {x, w, b}, {bytes({1, 1, 3, 1}, 0.5F, 10)}, window(same, 1)).get<std::uint8_t>(),
+            (Bytes{10, 10, 18}));
+  EXPECT_EQ(Case("DEPTHWISE_CONV_2D", {x, w, b}, {bytes({1, 1, 3, 1}, 0.5F, 10)}, window(same, 1))
+                .get<std::uint8_t>(),
+            (Bytes{10, 10, 18}));
+  const Value row = bytes({1, 2}, 0.5F, 100, {102, 106});
+  const Value weights = bytes({2, 2}, 0.25F, 128, {132, 132, 124, 132});
+  EXPECT_EQ(
+      Case("FULLY_CONNECTED", {row, weights, bias({0, 0})}, {bytes({1, 2}, 0.5F, 0)}).get<std::uint8_t>(),
+      (Bytes{8, 4}));
+}
+
+TEST(TfliteKernelsTest, ConvolvesInt16WithSumsOf64Bits) {
+  using Shorts = std::vector<std::int16_t>;
+  const auto shorts = [](Shape shape, float scale, const Shorts& data = {}) {
+    return scaled(DType::int16, std::move(shape), scale, 0, data);
+  };
+  const Value x = shorts({1, 1, 3, 1}, 1, {1000, 2000, -3000});
+  const Value w = int8({1, 1, 2, 1}, 1, 0, {100, -100});
+  // 2^32 of a bias does not get lost: sums -100000, 500000, -300000.
+  const Value b{DType::int64, {1}, bytes_from(std::vector<std::int64_t>{std::int64_t{1} << 32})};
+  const Shorts expected{16384, 16386, 16383};  // (2^32 + sum) / 2^18
+  EXPECT_EQ(Case("CONV_2D", {x, w, b}, {shorts({1, 1, 3, 1}, 262144)}, window(same, 1)).get<std::int16_t>(),
+            expected);
+  EXPECT_EQ(Case("DEPTHWISE_CONV_2D", {x, w, b}, {shorts({1, 1, 3, 1}, 262144)}, window(same, 1))
+                .get<std::int16_t>(),
+            expected);
+  EXPECT_EQ(
+      Case("CONV_2D", {x, w, bias({0})}, {shorts({1, 1, 3, 1}, 100)}, window(same, 1)).get<std::int16_t>(),
+      (Shorts{-1000, 5000, -3000}));
+  EXPECT_EQ(Case("FULLY_CONNECTED", {shorts({1, 2}, 1, {2000, 1}), int8({1, 2}, 1, 0, {100, 1}), b},
+                 {shorts({1, 1}, 262144)})
+                .get<std::int16_t>(),
+            Shorts{16385});
+  EXPECT_EQ(refusal("CONV_2D", {scaled<std::int16_t>(DType::int16, {1, 1, 3, 1}, 1, 5), w, b},
+                    {shorts({1, 1, 3, 1}, 1)}, window(same, 1)),
+            "its numbers of int16 have a zero point");
+}
+
 TEST(TfliteKernelsTest, ScalesEachChannelOfItsOwn) {
   Value weights = int8({2, 1, 1, 1}, 1, 0, {1, 1});
   weights.quantization = Quantization{{1, 0.5F}, {0, 0}, 0};

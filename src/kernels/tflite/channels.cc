@@ -36,10 +36,14 @@ Requantization requantization_of(const Operands& operands, const Argument& input
   Requantization result{.input_zero = from.zero_point,
                         .weights_zero = weights_zero,
                         .output_zero = to.zero_point,
-                        .limits = activation_limits(operands, limits_of<std::int8_t>())};
+                        .limits = activation_limits(operands, limits_of(operands.output().dtype))};
+  constexpr int most_shift = 14;  // of sums of 64 bits
   for (const float weight_scale : scales)
     result.factors.push_back(multiplier_of(
         static_cast<double>(from.scale) * static_cast<double>(weight_scale) / static_cast<double>(to.scale)));
+  if (operands.output().dtype == DType::int16 &&
+      std::ranges::any_of(result.factors, [](const Multiplier& it) { return it.shift > most_shift; }))
+    refuse("a scale of its weights is too large");
   return result;
 }
 
@@ -50,6 +54,14 @@ void use_single_product(const Operands& operands, Requantization& it) {
   const double factor =
       static_cast<double>(product) / static_cast<double>(affine_of(operands.output()).scale);
   std::ranges::fill(it.factors, multiplier_of(factor));
+}
+
+bool is_integer_layer(const Operands& operands) {
+  const auto is_integer = [](DType dtype) {
+    return dtype == DType::int8 || dtype == DType::uint8 || dtype == DType::int16;
+  };
+  return operands.input(0).dtype == operands.output().dtype && is_integer(operands.input(0).dtype) &&
+         is_integer(operands.input(1).dtype);
 }
 
 RealWeights real_weights_of(const Argument& weights, std::int64_t channels, std::size_t axis) {

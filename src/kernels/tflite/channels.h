@@ -5,13 +5,14 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/tflite/fixed_point.h"
 
 namespace stowage::kernels {
 
-/// Conversion of sums of products to numbers of an int8 output.
+/// Conversion of sums of products to numbers of the output.
 struct Requantization {
   std::vector<Multiplier> factors{};  ///< One for each output channel.
   std::int32_t input_zero = 0;
@@ -19,12 +20,19 @@ struct Requantization {
   std::int32_t output_zero = 0;
   Limits limits{};
 
-  [[nodiscard]] std::int8_t apply(std::int32_t sum, std::size_t channel) const {
-    return static_cast<std::int8_t>(limits.clamp(wrapping_add(scale(sum, factors[channel]), output_zero)));
+  template <typename Number = std::int8_t, typename Sum>
+  [[nodiscard]] Number apply(Sum sum, std::size_t channel) const {
+    std::int32_t scaled = 0;
+    if constexpr (sizeof(Sum) == sizeof(std::int64_t)) {
+      scaled = scale_wide(sum, factors[channel]);
+    } else {
+      scaled = scale(sum, factors[channel]);
+    }
+    return static_cast<Number>(limits.clamp(wrapping_add(scaled, output_zero)));
   }
 };
 
-/// Requires an int8 input, and int8 weights that have `channels` indices on `axis`.
+/// Requires weights that have `channels` indices on `axis`.
 [[nodiscard]] Requantization requantization_of(const Operands& operands, const Argument& input,
                                                const Argument& weights, std::int64_t channels,
                                                std::size_t axis);
@@ -49,11 +57,46 @@ struct RealWeights {
 /// Refuses a bias of another type or size; it may be left out.
 void expect_bias(const Operands& operands, std::size_t input, DType dtype, std::int64_t channels);
 
-/// The sum of `count` products, modulo 2^32.
-[[nodiscard]] inline std::int32_t dot(const std::int16_t* a, const std::int8_t* b, std::int64_t count) {
-  std::uint32_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(a[i] * b[i]);
-  return static_cast<std::int32_t>(sum);
+/// a + b modulo 2^32 or 2^64.
+template <typename Sum>
+[[nodiscard]] Sum sum_of(Sum a, Sum b) {
+  using Bits = std::make_unsigned_t<Sum>;
+  return static_cast<Sum>(static_cast<Bits>(a) + static_cast<Bits>(b));
 }
+
+/// The sum of `count` products, modulo 2^32 or 2^64.
+template <typename Sum = std::int32_t, typename Weight>
+[[nodiscard]] Sum dot(const std::int16_t* a, const Weight* b, std::int64_t count) {
+  std::make_unsigned_t<Sum> sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::make_unsigned_t<Sum>>(a[i] * b[i]);
+  return static_cast<Sum>(sum);
+}
+
+/// Whether input, output and weights are integers.
+[[nodiscard]] bool is_integer_layer(const Operands& operands);
+
+/// Makes a kernel for the types of input and output, of weights, and of sums and biases: int8; uint8, as files of before
+/// that specification have it; or int16 with weights of int8, whose sums have 64 bits unless biases have 32.
+template <typename Make>
+[[nodiscard]] Kernel for_integer_layer(const Operands& operands, const Make& make) {
+  const DType input = operands.input(0).dtype;
+  const DType weights = operands.input(1).dtype;
+  const bool is_narrow = operands.has_input(2) && operands.input(2).dtype == DType::int32;
+  if (input == DType::int8 && weights == DType::int8)
+    return make.template operator()<std::int8_t, std::int8_t, std::int32_t>();
+  if (input == DType::uint8 && weights == DType::uint8)
+    return make.template operator()<std::uint8_t, std::uint8_t, std::int32_t>();
+  if (input == DType::int16 && weights == DType::int8) {
+    if (affine_of(operands.input(0)).zero_point != 0 || affine_of(operands.output()).zero_point != 0)
+      refuse("its numbers of int16 have a zero point");
+    return is_narrow ? make.template operator()<std::int16_t, std::int8_t, std::int32_t>()
+                     : make.template operator()<std::int16_t, std::int8_t, std::int64_t>();
+  }
+  refuse("input {} and weights {} are not supported", name_of(input), name_of(weights));
+}
+
+/// The type of biases, whose sums have so many bytes.
+template <typename Sum>
+inline constexpr DType bias_type = sizeof(Sum) == sizeof(std::int64_t) ? DType::int64 : DType::int32;
 
 }  // namespace stowage::kernels

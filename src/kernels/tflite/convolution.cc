@@ -1,7 +1,7 @@
-// CONV_2D and DEPTHWISE_CONV_2D of int8 and float32, with dilation and fused activations, CONV_2D also in
+// CONV_2D and DEPTHWISE_CONV_2D of int8, uint8, int16 and float32, with dilation and fused activations, CONV_2D also in
 // groups. Int8 weights of a float32 convolution stand for their real values.
 //
-// Gathers the inputs under the window of each output place, 0 in the padding. For int8, each output
+// Gathers the inputs under the window of each output place, 0 in the padding. For integers, each output
 // channel is then a dot product of two contiguous runs. For float32, channels are summed side by side, so
 // that each sums in the order of the window and the compiler can vectorize a loop over channels. Depthwise,
 // the loop over channels is the innermost one of the data.
@@ -10,6 +10,7 @@
 // specification; order of sums as in TensorFlow Lite's reference kernels.
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "kernels/rows.h"
@@ -104,44 +105,53 @@ void expect_weights(Convolution& it, const Argument& weights) {
 }
 
 /// The numbers under a window, minus the zero point; 0 in the padding.
+template <typename Number>
 void gather(const Convolution& it, const RowPointers& at, std::int32_t zero, std::int64_t group,
             std::int64_t taps_per_place, std::int16_t* window, std::int64_t b, std::int64_t y,
             std::int64_t x) {
   const std::int64_t channels = it.group_inputs();
   std::fill_n(window, taps_per_place, std::int16_t{0});
-  it.for_taps<std::int8_t>(at, b, y, x, [&](std::int64_t tap, const std::int8_t* in) {
-    const std::int8_t* const from = in + group * channels;
+  it.for_taps<Number>(at, b, y, x, [&](std::int64_t tap, const Number* in) {
+    const Number* const from = in + group * channels;
     std::int16_t* const to = window + tap * channels;
     for (std::int64_t c = 0; c < channels; ++c) to[c] = static_cast<std::int16_t>(from[c] - zero);
   });
 }
 
-void expect_no_weights_zero(const Requantization& quantization) {
+/// Only uint8 has another zero point of weights than 0, and one factor, which is computed in single precision.
+void expect_kind_of_weights(const Operands& operands, Requantization& quantization) {
+  if (operands.input(1).dtype == DType::uint8) return use_single_product(operands, quantization);
   if (quantization.weights_zero != 0)
     refuse("its weights have zero point {}, expected 0", quantization.weights_zero);
 }
 
-Kernel int8_convolution(const Operands& operands, Convolution it, Requantization quantization) {
-  expect_no_weights_zero(quantization);
-  expect_bias(operands, 2, DType::int32, it.out_channels);
+template <typename Number, typename Weight, typename Sum>
+Kernel integer_convolution(const Operands& operands, Convolution it, Requantization quantization) {
+  expect_bias(operands, 2, bias_type<Sum>, it.out_channels);
   const std::int64_t size = it.taps() * it.group_inputs();  // of a window
   const auto run = [it, quantization = std::move(quantization), size](const RowPointers& at) {
-    const auto* const weights = at.whole.input<std::int8_t>(1);
-    const auto* const bias = at.whole.input<std::int32_t>(2);
+    const auto* const weights = at.whole.input<Weight>(1);
+    const auto* const bias = at.whole.input<Sum>(2);
     auto* const window = reinterpret_cast<std::int16_t*>(at.whole.scratch);
-    it.for_places<std::int8_t>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, std::int8_t* out) {
+    it.for_places<Number>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, Number* out) {
       for (std::int64_t g = 0; g < it.groups; ++g) {
-        gather(it, at, quantization.input_zero, g, size, window, b, y, x);
+        gather<Number>(it, at, quantization.input_zero, g, size, window, b, y, x);
+        // sum x (w - z) = sum x w - z sum x
+        const std::int32_t excess =
+            wrapping_multiply(quantization.weights_zero == 0
+                                  ? 0
+                                  : static_cast<std::int32_t>(std::accumulate(window, window + size, 0)),
+                              -quantization.weights_zero);
         for (std::int64_t i = 0; i < it.group_outputs(); ++i) {
           const std::int64_t c = g * it.group_outputs() + i;
-          const std::int32_t sum = dot(window, weights + c * size, size);
-          out[c] = quantization.apply(bias == nullptr ? sum : wrapping_add(sum, bias[c]),
-                                      static_cast<std::size_t>(c));
+          const Sum sum = sum_of<Sum>(dot<Sum>(window, weights + c * size, size), excess);
+          out[c] = quantization.apply<Number>(bias == nullptr ? sum : sum_of<Sum>(sum, bias[c]),
+                                              static_cast<std::size_t>(c));
         }
       }
     });
   };
-  return it.kernel(sizeof(std::int8_t), run, size * static_cast<Bytes>(sizeof(std::int16_t)));
+  return it.kernel(sizeof(Number), run, size * static_cast<Bytes>(sizeof(std::int16_t)));
 }
 
 Kernel float_convolution(const Operands& operands, Convolution it, RealWeights real) {
@@ -178,13 +188,13 @@ Kernel float_convolution(const Operands& operands, Convolution it, RealWeights r
 }
 
 /// `sum` accumulates each output channel; `multiplier` of them belong to one input channel.
-template <typename Element, typename Sum, typename Add>
+template <typename Element, typename Weight, typename Sum, typename Add>
 void add_depthwise(const Convolution& it, std::int64_t multiplier, const RowPointers& at, Sum* sums,
                    std::int64_t b, std::int64_t y, std::int64_t x, const Add& add) {
-  const auto* const weights = at.whole.input<Element>(1);
+  const auto* const weights = at.whole.input<Weight>(1);
   std::fill_n(sums, it.out_channels, Sum{0});
   it.for_taps<Element>(at, b, y, x, [&](std::int64_t tap, const Element* from) {
-    const Element* const row = weights + tap * it.out_channels;
+    const Weight* const row = weights + tap * it.out_channels;
     if (multiplier == 1) {
       for (std::int64_t c = 0; c < it.out_channels; ++c) sums[c] = add(sums[c], from[c], row[c]);
     } else {
@@ -193,27 +203,25 @@ void add_depthwise(const Convolution& it, std::int64_t multiplier, const RowPoin
   });
 }
 
-Kernel int8_depthwise(const Operands& operands, Convolution it, std::int64_t multiplier,
-                      Requantization quantization) {
-  expect_no_weights_zero(quantization);
-  expect_bias(operands, 2, DType::int32, it.out_channels);
+template <typename Number, typename Weight, typename Sum>
+Kernel integer_depthwise(const Operands& operands, Convolution it, std::int64_t multiplier,
+                         Requantization quantization) {
+  expect_bias(operands, 2, bias_type<Sum>, it.out_channels);
   const auto run = [it, multiplier, quantization = std::move(quantization)](const RowPointers& at) {
-    const auto* const bias = at.whole.input<std::int32_t>(2);
-    auto* const sums = reinterpret_cast<std::uint32_t*>(at.whole.scratch);
-    const auto add = [zero = quantization.input_zero](std::uint32_t sum, std::int8_t number,
-                                                      std::int8_t weight) {
-      return sum + static_cast<std::uint32_t>((number - zero) * weight);
+    const auto* const bias = at.whole.input<Sum>(2);
+    auto* const sums = reinterpret_cast<Sum*>(at.whole.scratch);
+    const auto add = [zero = quantization.input_zero, weights_zero = quantization.weights_zero](
+                         Sum sum, Number number, Weight weight) {
+      return sum_of<Sum>(sum, (number - zero) * (weight - weights_zero));
     };
-    it.for_places<std::int8_t>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, std::int8_t* out) {
-      add_depthwise<std::int8_t>(it, multiplier, at, sums, b, y, x, add);
-      for (std::int64_t c = 0; c < it.out_channels; ++c) {
-        const auto sum = static_cast<std::int32_t>(sums[c]);
-        out[c] = quantization.apply(bias == nullptr ? sum : wrapping_add(sum, bias[c]),
-                                    static_cast<std::size_t>(c));
-      }
+    it.for_places<Number>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, Number* out) {
+      add_depthwise<Number, Weight>(it, multiplier, at, sums, b, y, x, add);
+      for (std::int64_t c = 0; c < it.out_channels; ++c)
+        out[c] = quantization.apply<Number>(bias == nullptr ? sums[c] : sum_of<Sum>(sums[c], bias[c]),
+                                            static_cast<std::size_t>(c));
     });
   };
-  return it.kernel(sizeof(std::int8_t), run, it.out_channels * static_cast<Bytes>(sizeof(std::uint32_t)));
+  return it.kernel(sizeof(Number), run, it.out_channels * static_cast<Bytes>(sizeof(Sum)));
 }
 
 Kernel float_depthwise(const Operands& operands, Convolution it, std::int64_t multiplier) {
@@ -223,7 +231,7 @@ Kernel float_depthwise(const Operands& operands, Convolution it, std::int64_t mu
     auto* const sums = reinterpret_cast<float*>(at.whole.scratch);
     const auto add = [](float sum, float number, float weight) { return sum + number * weight; };
     it.for_places<float>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, float* out) {
-      add_depthwise<float>(it, multiplier, at, sums, b, y, x, add);
+      add_depthwise<float, float>(it, multiplier, at, sums, b, y, x, add);
       for (std::int64_t c = 0; c < it.out_channels; ++c)
         out[c] = limits.clamp(sums[c] + (bias == nullptr ? 0.0F : bias[c]));
     });
@@ -231,35 +239,41 @@ Kernel float_depthwise(const Operands& operands, Convolution it, std::int64_t mu
   return it.kernel(sizeof(float), run, it.out_channels * static_cast<Bytes>(sizeof(float)));
 }
 
-enum class Precision : std::uint8_t { int8, real_input, float32 };
+enum class Precision : std::uint8_t { integer, real_input, float32 };
 
-Precision precision_of(const Argument& input, const Argument& weights, const Argument& output) {
-  if (input.dtype == output.dtype && (input.dtype == DType::int8 || input.dtype == DType::float32)) {
-    if (weights.dtype == input.dtype)
-      return input.dtype == DType::int8 ? Precision::int8 : Precision::float32;
-    if (weights.dtype == DType::int8) return Precision::real_input;
+Precision precision_of(const Operands& operands) {
+  const DType input = operands.input(0).dtype;
+  const DType weights = operands.input(1).dtype;
+  if (is_integer_layer(operands)) return Precision::integer;
+  if (input == DType::float32 && operands.output().dtype == input) {
+    if (weights == input) return Precision::float32;
+    if (weights == DType::int8) return Precision::real_input;
   }
-  refuse("input {}, weights {} and output {} are not supported", name_of(input.dtype), name_of(weights.dtype),
-         name_of(output.dtype));
+  refuse("input {}, weights {} and output {} are not supported", name_of(input), name_of(weights),
+         name_of(operands.output().dtype));
 }
 
 Kernel prepare_conv_2d(const Signature& signature) {
   const Operands operands(signature);
   const Argument& input = operands.input(0);
   const Argument& weights = operands.input(1);
-  const Precision precision = precision_of(input, weights, operands.output());
+  const Precision precision = precision_of(operands);
   Convolution it = convolution_of(operands, input, weights, operands.output());
   expect_weights(it, weights);
-  if (precision != Precision::int8)
+  if (precision != Precision::integer)
     return float_convolution(operands, it, real_weights_of(weights, it.out_channels, 0));
-  return int8_convolution(operands, it, requantization_of(operands, input, weights, it.out_channels, 0));
+  Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 0);
+  expect_kind_of_weights(operands, quantization);
+  return for_integer_layer(operands, [&]<typename Number, typename Weight, typename Sum>() {
+    return integer_convolution<Number, Weight, Sum>(operands, it, quantization);
+  });
 }
 
 Kernel prepare_depthwise_conv_2d(const Signature& signature) {
   const Operands operands(signature);
   const Argument& input = operands.input(0);
   const Argument& weights = operands.input(1);
-  const Precision precision = precision_of(input, weights, operands.output());
+  const Precision precision = precision_of(operands);
   const Convolution it = convolution_of(operands, input, weights, operands.output());
   if (weights.shape[0] != 1 || weights.shape[3] != it.out_channels)
     refuse("its weights are for {} times {} channels, expected 1 times {}", weights.shape[0],
@@ -269,8 +283,11 @@ Kernel prepare_depthwise_conv_2d(const Signature& signature) {
   const std::int64_t multiplier = it.out_channels / it.in_channels;
   if (precision == Precision::real_input) refuse("weights int8 of a float32 input are not supported");
   if (precision == Precision::float32) return float_depthwise(operands, it, multiplier);
-  return int8_depthwise(operands, it, multiplier,
-                        requantization_of(operands, input, weights, it.out_channels, 3));
+  Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 3);
+  expect_kind_of_weights(operands, quantization);
+  return for_integer_layer(operands, [&]<typename Number, typename Weight, typename Sum>() {
+    return integer_depthwise<Number, Weight, Sum>(operands, it, multiplier, quantization);
+  });
 }
 
 }  // namespace

@@ -62,6 +62,13 @@ Affine affine_of(const Argument& argument) {
   return {it->scales.front(), static_cast<std::int32_t>(it->zero_points.front())};
 }
 
+Limits limits_of(DType dtype) {
+  if (dtype == DType::int8) return limits_of<std::int8_t>();
+  if (dtype == DType::uint8) return limits_of<std::uint8_t>();
+  if (dtype == DType::int16) return limits_of<std::int16_t>();
+  refuse("element type {} is not supported", name_of(dtype));
+}
+
 Limits activation_limits(const Operands& operands, const Limits& type) {
   const Activation activation = activation_of(operands);
   if (activation == Activation::none) return type;

@@ -54,6 +54,16 @@ struct Multiplier {
                          factor.shift > 0 ? 0 : -factor.shift);
 }
 
+/// The same for a sum of 64 bits, rounded once: of the mantissa 15 bits count.
+[[nodiscard]] inline std::int32_t scale_wide(std::int64_t x, const Multiplier& factor) {
+  constexpr std::int32_t largest = 0x7FFF0000;
+  const std::int64_t mantissa = factor.mantissa < largest ? (factor.mantissa + (1 << 15)) >> 16 : 0x7FFF;
+  const int bits = 15 - factor.shift;
+  const auto product = static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(mantissa);
+  return static_cast<std::int32_t>(static_cast<std::int64_t>(product + (std::uint64_t{1} << (bits - 1))) >>
+                                   bits);
+}
+
 /// Scale and zero point of a tensor that has one of each.
 struct Affine {
   float scale = 1;
@@ -74,6 +84,9 @@ template <typename Element>
 [[nodiscard]] Limits limits_of() {
   return {std::numeric_limits<Element>::lowest(), std::numeric_limits<Element>::max()};
 }
+
+/// Of int8, uint8 and int16.
+[[nodiscard]] Limits limits_of(DType dtype);
 
 /// The range of an integer output after a fused activation.
 [[nodiscard]] Limits activation_limits(const Operands& operands, const Limits& type);

@@ -1,9 +1,10 @@
-// FULLY_CONNECTED and BATCH_MATMUL of int8 and float32.
+// FULLY_CONNECTED of int8, uint8, int16 and float32.
 //
 // Each output is a dot product of a row of the input and a row of the weights, in batches. A zero point
 // of the weights is moved out of the sum: sum x (w - z) = sum x w - z sum x, modulo 2^32.
 //
-// Cost: outputs * length of a row. Source: as of convolutions.
+// Cost: outputs * length of a row. Source: as of convolutions. LiteRT 2.3 scales sums of int16 by a real factor: its numbers
+// may be one apart.
 
 #include <algorithm>
 
@@ -20,8 +21,9 @@ struct Layer {
 };
 
 /// One row of the input times all rows of the weights.
-void multiply(const Layer& layer, const Requantization& it, const std::int8_t* input,
-              const std::int8_t* weights, const std::int32_t* bias, std::int16_t* row, std::int8_t* output) {
+template <typename Number, typename Weight, typename Sum>
+void multiply(const Layer& layer, const Requantization& it, const Number* input, const Weight* weights,
+              const Sum* bias, std::int16_t* row, Number* output) {
   std::uint32_t total = 0;
   for (std::int64_t i = 0; i < layer.length; ++i) {
     row[i] = static_cast<std::int16_t>(input[i] - it.input_zero);
@@ -29,9 +31,9 @@ void multiply(const Layer& layer, const Requantization& it, const std::int8_t* i
   }
   const std::int32_t excess = wrapping_multiply(static_cast<std::int32_t>(total), -it.weights_zero);
   for (std::int64_t o = 0; o < layer.outputs; ++o) {
-    std::int32_t sum = wrapping_add(dot(row, weights + o * layer.length, layer.length), excess);
-    if (bias != nullptr) sum = wrapping_add(sum, bias[o]);
-    output[o] = it.apply(sum, static_cast<std::size_t>(o));
+    Sum sum = sum_of<Sum>(dot<Sum>(row, weights + o * layer.length, layer.length), excess);
+    if (bias != nullptr) sum = sum_of<Sum>(sum, bias[o]);
+    output[o] = it.apply<Number>(sum, static_cast<std::size_t>(o));
   }
 }
 
@@ -76,15 +78,14 @@ Kernel real_layer(const Operands& operands, const Layer& layer) {
   }};
 }
 
-Kernel int8_layer(const Operands& operands, const Layer& layer) {
-  expect_bias(operands, 2, DType::int32, layer.outputs);
-  Requantization it = requantization_of(operands, operands.input(0), operands.input(1), layer.outputs, 0);
-  use_single_product(operands, it);
+template <typename Number, typename Weight, typename Sum>
+Kernel integer_layer(const Operands& operands, const Layer& layer, const Requantization& it) {
+  expect_bias(operands, 2, bias_type<Sum>, layer.outputs);
   const auto run = [layer, it](const Pointers& at) {
     for (std::int64_t b = 0; b < layer.batches; ++b)
-      multiply(layer, it, at.input<std::int8_t>(0) + b * layer.length, at.input<std::int8_t>(1),
-               at.input<std::int32_t>(2), reinterpret_cast<std::int16_t*>(at.scratch),
-               at.output<std::int8_t>(0) + b * layer.outputs);
+      multiply<Number, Weight, Sum>(layer, it, at.input<Number>(0) + b * layer.length, at.input<Weight>(1),
+                                    at.input<Sum>(2), reinterpret_cast<std::int16_t*>(at.scratch),
+                                    at.output<Number>(0) + b * layer.outputs);
   };
   return {.run = run, .scratch = layer.length * static_cast<Bytes>(sizeof(std::int16_t))};
 }
@@ -98,8 +99,15 @@ Kernel prepare_fully_connected(const Signature& signature) {
   const DType weights = operands.input(1).dtype;
   if (dtype == DType::float32 && (weights == DType::float32 || weights == DType::int8))
     return real_layer(operands, layer);
-  if (dtype == DType::int8 && weights == DType::int8) return int8_layer(operands, layer);
-  refuse("{} with weights {} is not supported", name_of(dtype), name_of(weights));
+  if (!is_integer_layer(operands))
+    refuse("{} with weights {} is not supported", name_of(dtype), name_of(weights));
+  Requantization it = requantization_of(operands, operands.input(0), operands.input(1), layer.outputs, 0);
+  if (dtype == DType::int16 && it.weights_zero != 0)
+    refuse("its weights have zero point {}, expected 0", it.weights_zero);
+  use_single_product(operands, it);
+  return for_integer_layer(operands, [&]<typename Number, typename Weight, typename Sum>() {
+    return integer_layer<Number, Weight, Sum>(operands, layer, it);
+  });
 }
 
 }  // namespace
