@@ -1,4 +1,4 @@
-// Operators that compute each element of the output from elements of the inputs at the same place, and SOFTMAX.
+// Operators on elements of fixed point: sums and products, QUANTIZE, DEQUANTIZE, and SOFTMAX.
 //
 // A function of one number of 8 bits is a table of 256 results, which our own kernel fills in. Operators of two
 // inputs are calls for runs of elements, with loops around them where an input is repeated.
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "generate/images.h"
+#include "generate/element_loops.h"
 #include "generate/text.h"
 #include "kernels/kernels.h"
 #include "kernels/tflite/fixed_point.h"
@@ -26,49 +26,6 @@ std::string factor_text(const Multiplier& factor) {
   return fmt::format("{{{}, {}}}", factor.mantissa, factor.shift);
 }
 
-std::string limits_text(const kernels::RealLimits& limits) {
-  return fmt::format("{}, {}", literal(limits.least), literal(limits.most));
-}
-
-// Two inputs
-
-/// A dimension of the output, and how far the inputs move along it.
-struct Stretched {
-  std::int64_t extent = 1;
-  std::int64_t a = 0;
-  std::int64_t b = 0;
-};
-
-/// The dimensions of two inputs that are repeated to the output, as few as possible.
-std::vector<Stretched> steps_of(const Shape& out, const Shape& a, const Shape& b) {
-  const auto stride = [&](const Shape& in, std::size_t d) -> std::int64_t {
-    if (in.size() > out.size()) refuse("an input has {} dimensions, the output {}", in.size(), out.size());
-    const std::size_t missing = out.size() - in.size();
-    if (d < missing || in[d - missing] == 1) return 0;
-    if (in[d - missing] != out[d])
-      refuse("an input has extent {} where the output has {}", in[d - missing], out[d]);
-    return kernels::count_of(in, d - missing + 1, in.size());
-  };
-  std::vector<Stretched> steps;
-  for (std::size_t d = 0; d < out.size(); ++d) {
-    if (out[d] == 1) continue;
-    const Stretched next{out[d], stride(a, d), stride(b, d)};
-    Stretched* const last = steps.empty() ? nullptr : &steps.back();
-    if (last != nullptr && last->a == next.a * next.extent && last->b == next.b * next.extent) {
-      *last = {last->extent * next.extent, next.a, next.b};
-    } else {
-      steps.push_back(next);
-    }
-  }
-  if (steps.empty() || steps.back().a > 1 || steps.back().b > 1) steps.push_back({1, 0, 0});
-  return steps;
-}
-
-std::string product(const std::string& index, std::int64_t stride) {
-  if (stride == 0) return "";
-  return stride == 1 ? " + " + index : fmt::format(" + {} * {}", index, stride);
-}
-
 }  // namespace
 
 void emit_binary(Writer& writer, std::string_view kernel, const std::string& layer, std::size_t input_a,
@@ -80,11 +37,13 @@ void emit_binary(Writer& writer, std::string_view kernel, const std::string& lay
     for (Operand* const in : {&a, &b}) in->at = fmt::format("(const {} *){}", cast, in->at);
     out.at = fmt::format("({} *){}", cast, out.at);
   }
-  const std::vector<Stretched> steps = steps_of(out.shape, a.shape, b.shape);
+  std::vector<Stretched> steps = stretched(out.shape, {a.shape, b.shape});
+  const auto is_far = [](std::int64_t stride) { return stride > 1; };
+  if (std::ranges::any_of(steps.back().strides, is_far)) steps.push_back({1, {0, 0}});
   const Stretched& run = steps.back();
   if (steps.size() == 1) {
-    writer.line(fmt::format("stowage_{}(&{}, {}, {}, {}, {}, {}, {});", kernel, layer, a.at, run.a, b.at,
-                            run.b, out.at, run.extent));
+    writer.line(fmt::format("stowage_{}(&{}, {}, {}, {}, {}, {}, {});", kernel, layer, a.at, run.strides[0],
+                            b.at, run.strides[1], out.at, run.extent));
     return;
   }
   std::string at_a = a.at;
@@ -97,13 +56,13 @@ void emit_binary(Writer& writer, std::string_view kernel, const std::string& lay
     for (std::size_t e = d + 1; e < steps.size(); ++e) inner *= steps[e].extent;
     writer.declare(fmt::format("int32_t {};", index));
     writer.line(fmt::format("{0}for ({1} = 0; {1} < {2}; {1}++)", indent, index, steps[d].extent));
-    at_a += product(index, steps[d].a);
-    at_b += product(index, steps[d].b);
-    at_out += product(index, inner);
+    at_a += moved(index, steps[d].strides[0]);
+    at_b += moved(index, steps[d].strides[1]);
+    at_out += moved(index, inner);
     indent += "  ";
   }
-  writer.line(fmt::format("{}stowage_{}(&{}, {}, {}, {}, {}, {}, {});", indent, kernel, layer, at_a, run.a,
-                          at_b, run.b, at_out, run.extent));
+  writer.line(fmt::format("{}stowage_{}(&{}, {}, {}, {}, {}, {}, {});", indent, kernel, layer, at_a,
+                          run.strides[0], at_b, run.strides[1], at_out, run.extent));
 }
 
 namespace {
@@ -112,11 +71,6 @@ void expect_two_alike(const Operands& operands) {
   operands.expect_counts(2, 1);
   operands.expect_alike(0);
   operands.expect_alike(1);
-}
-
-std::string real_limits_layer(Writer& writer, const Operands& operands) {
-  writer.need("stowage_arithmetic_f32");
-  return writer.layer("stowage_limits_f32", limits_text(kernels::real_activation_limits(operands)));
 }
 
 /// Whether the output is int16; refuses all but int8 and int16.
@@ -131,12 +85,9 @@ kernels::Limits limits_after(const Operands& operands, bool is_wide) {
       operands, is_wide ? kernels::limits_of<std::int16_t>() : kernels::limits_of<std::int8_t>());
 }
 
-template <bool is_difference>
-void emit_sum(Writer& writer) {
+void emit_sum(Writer& writer, bool is_difference) {
   const Operands operands(writer.seen());
   expect_two_alike(operands);
-  if (operands.output().dtype == DType::float32)
-    return emit_binary(writer, is_difference ? "sub_f32" : "add_f32", real_limits_layer(writer, operands));
   const bool is_wide = is_int16(operands);
   const int spare_bits = is_wide ? 15 : 20;
   const Affine a = kernels::affine_of(operands.input(0));
@@ -158,11 +109,15 @@ void emit_sum(Writer& writer) {
                                factor_text(to_unit(b)), factor_text(factor), limits.least, limits.most)));
 }
 
-void emit_mul(Writer& writer) {
+}  // namespace
+
+void emit_quantized_sum(Writer& writer) { emit_sum(writer, false); }
+
+void emit_quantized_difference(Writer& writer) { emit_sum(writer, true); }
+
+void emit_quantized_product(Writer& writer) {
   const Operands operands(writer.seen());
   expect_two_alike(operands);
-  if (operands.output().dtype == DType::float32)
-    return emit_binary(writer, "mul_f32", real_limits_layer(writer, operands));
   const bool is_wide = is_int16(operands);
   const Affine a = kernels::affine_of(operands.input(0));
   const Affine b = kernels::affine_of(operands.input(1));
@@ -177,19 +132,9 @@ void emit_mul(Writer& writer) {
                                        output.zero_point, factor_text(factor), limits.least, limits.most)));
 }
 
-void emit_div(Writer& writer) {
-  const Operands operands(writer.seen());
-  expect_two_alike(operands);
-  if (operands.output().dtype != DType::float32) kernels::refuse_type(operands);
-  if (operands.integer("fused_activation_function") != 0) refuse("it has a fused activation");
-  // A quotient may be infinite, and is not clamped.
-  writer.need("stowage_arithmetic_f32");
-  emit_binary(writer, "div_f32", writer.layer("stowage_limits_f32", "-INFINITY, INFINITY"));
-}
+namespace {
 
 // One input
-
-bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
 
 /// All 256 results of our own kernel, the least number first.
 std::vector<std::byte> all_results(kernels::Signature signature) {
@@ -207,6 +152,8 @@ std::vector<std::byte> all_results(kernels::Signature signature) {
   return out;
 }
 
+}  // namespace
+
 void emit_table(Writer& writer) {
   const Operand in = writer.input(0);
   const Operand out = writer.output();
@@ -218,48 +165,7 @@ void emit_table(Writer& writer) {
                           in.dtype == DType::int8 ? "0x80" : "0", in.at, out.at, in.count()));
 }
 
-/// A function of one element; `call` gives the kernel of float32 with its first arguments.
-template <typename Call>
-void emit_unary(Writer& writer, const Call& call) {
-  const Operands operands(writer.seen());
-  operands.expect_counts(1, 1);
-  if (is_byte(operands.input(0).dtype) && is_byte(operands.output().dtype)) return emit_table(writer);
-  if (operands.input(0).dtype != DType::float32 || operands.output().dtype != DType::float32)
-    refuse("{} to {} is not supported", name_of(operands.input(0).dtype), name_of(operands.output().dtype));
-  const std::string first = call(operands);
-  const Operand in = writer.input(0);
-  writer.need("stowage_activation_f32");
-  writer.line(fmt::format("stowage_{}{}, {}, {});", first, in.at, writer.output().at, in.count()));
-}
-
-template <int least, int most>
-void emit_clamp(Writer& writer) {
-  emit_unary(writer, [&](const Operands&) {
-    kernels::RealLimits limits{.least = static_cast<float>(least)};
-    if (most > 0) limits.most = static_cast<float>(most);
-    return fmt::format("clamp_run_f32(&{}, ", writer.layer("stowage_limits_f32", limits_text(limits)));
-  });
-}
-
-void emit_logistic(Writer& writer) {
-  emit_unary(writer, [](const Operands&) { return std::string("logistic_f32("); });
-}
-
-void emit_tanh(Writer& writer) {
-  emit_unary(writer, [](const Operands&) { return std::string("tanh_f32("); });
-}
-
-void emit_hard_swish(Writer& writer) {
-  emit_unary(writer, [](const Operands&) { return std::string("hard_swish_f32("); });
-}
-
-/// Only numbers of 8 bits.
-void emit_table_only(Writer& writer) {
-  const Operands operands(writer.seen());
-  operands.expect_counts(1, 1);
-  if (!is_byte(operands.input(0).dtype) || !is_byte(operands.output().dtype)) kernels::refuse_type(operands);
-  emit_table(writer);
-}
+namespace {
 
 std::string short_name(DType dtype) {
   switch (dtype) {
@@ -351,44 +257,12 @@ void emit_softmax(Writer& writer) {
   writer.line(fmt::format("  {}{} + i * {}, {} + i * {}, {});", call, in.at, length, out.at, length, length));
 }
 
-/// Operators of ONNX are those of TFLite without an activation; integers count in another way.
-template <Emit emit>
-void emit_real(Writer& writer) {
-  const Operands operands(writer.seen());
-  if (operands.output().dtype != DType::float32) kernels::refuse_type(operands);
-  emit(writer);
-}
-
 }  // namespace
-
-void emit_sum_of_two(Writer& writer) { emit_real<emit_sum<false>>(writer); }
 
 EmitPart element_operators() {
   constexpr RowHandling each = RowHandling::elements;
-  return {{"ADD", emit_sum<false>, each},
-          {"SUB", emit_sum<true>, each},
-          {"MUL", emit_mul, each},
-          {"DIV", emit_div, each},
-          {"Add", emit_real<emit_sum<false>>, each},
-          {"Sub", emit_real<emit_sum<true>>, each},
-          {"Mul", emit_real<emit_mul>, each},
-          {"Div", emit_real<emit_div>, each},
-          {"Relu", emit_real<emit_clamp<0, 0>>, each},
-          {"Sigmoid", emit_real<emit_logistic>, each},
-          {"Tanh", emit_real<emit_tanh>, each},
-          {"RELU", emit_clamp<0, 0>, each},
-          {"RELU6", emit_clamp<0, 6>, each},
-          {"RELU_N1_TO_1", emit_clamp<-1, 1>, each},
-          {"RELU_0_TO_1", emit_clamp<0, 1>, each},
-          {"LOGISTIC", emit_logistic, each},
-          {"TANH", emit_tanh, each},
-          {"HARD_SWISH", emit_hard_swish, each},
-          {"ELU", emit_table_only, each},
-          {"LEAKY_RELU", emit_table_only, each},
-          {"ABS", emit_table_only, each},
-          {"QUANTIZE", emit_quantize, each},
-          {"DEQUANTIZE", emit_dequantize, each},
-          {"SOFTMAX", emit_softmax}};
+  return {
+      {"QUANTIZE", emit_quantize, each}, {"DEQUANTIZE", emit_dequantize, each}, {"SOFTMAX", emit_softmax}};
 }
 
 }  // namespace stowage::generate

@@ -22,8 +22,10 @@
 #include <set>
 #include <utility>
 
+#include "generate/refused.h"
 #include "generate/text.h"
 #include "kernels/kernels.h"
+#include "model/plan_blocks.h"
 #include "run/interpreter.h"
 #include "run/program.h"
 #include "stowage/error.h"
@@ -113,12 +115,15 @@ class FunctionWriter {
           fmt::format("\nto write their functions yourself: --extern {}", fmt::join(unknown_, " --extern "));
     if (is_streamed(sources_.plan()))
       all += "\nto run them as wholes: plan without --stream, or with --stream=OP,OP for others";
-    throw Error("", fmt::format("has {} operator{} for which no C is generated:{}", refused_.size(),
-                                refused_.size() == 1 ? "" : "s", all));
+    const Error error("", fmt::format("has {} operator{} for which no C is generated:{}", refused_.size(),
+                                      refused_.size() == 1 ? "" : "s", all));
+    if (by_rows_.empty() || model::has_blocks(sources_.plan())) throw error;
+    throw RowsRefused(error, {by_rows_.begin(), by_rows_.end()});
   }
 
  private:
   void note(const StepKind& kind, const std::string& reason) {
+    if (kind.axis && kind.subgraph == 0) by_rows_.insert(kind.op);
     if (refused_.emplace(kind.subgraph, kind.op).second)
       obstacles_ += fmt::format("\n  {}: {}", describe(graph_, kind.subgraph, kind.op), reason);
   }
@@ -175,6 +180,7 @@ class FunctionWriter {
   const std::vector<std::string>& externs_;
   std::set<std::string> unknown_{};
   std::set<std::pair<std::size_t, std::size_t>> refused_{};  // an operator may run in two passes
+  std::set<std::size_t> by_rows_{};                          // of these
   std::string obstacles_{};
 };
 

@@ -28,12 +28,12 @@
 #include "generate/loops.h"
 #include "generate/package.h"
 #include "generate/program.h"
+#include "generate/refused.h"
 #include "generate/schedule.h"
 #include "generate/sources.h"
 #include "generate/text.h"
 #include "model/plan_blocks.h"
 #include "run/blocks.h"
-#include "run/inputs.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/run.h"
@@ -159,48 +159,6 @@ std::map<TensorId, RowPlace> fixed_places_of(const Model& model, Sources& source
     }
   }
   return places;
-}
-
-/// A plan to compute known outputs in: any order and places will do.
-PlanOptions any_plan() {
-  PlanOptions options;
-  options.solve.strategy = "free-list";
-  options.order = Order::keep;
-  options.alias = Alias::none;
-  return options;
-}
-
-/// Sums of real numbers that are kept from row to row are rounded with each row.
-bool rounds_sums(const Network& network, const Plan& plan) {
-  const Graph& graph = network.graph();
-  return std::ranges::any_of(plan.clocks.at(0).steps, [&](const Step& step) {
-    const auto* const run = std::get_if<Run>(&step);
-    if (run == nullptr || !run->sums || run->path.size() != 2) return false;
-    const auto& inputs = graph.subgraphs[0].operators[run->path[1]].inputs;
-    return graph.tensors[inputs.at(0).value()].dtype == DType::float32;
-  });
-}
-
-std::vector<TestCase> cases_of(const Network& network, const Plan& plan, const GenerateOptions& options) {
-  const Plan known = rounds_sums(network, plan) ? plan : make_plan(network.input, any_plan()).plan;
-  std::optional<Runner> runner;
-  try {
-    if (options.cases > 0) runner.emplace(network, RunOptions{.kernels = KernelSet::plain});
-  } catch (const Error&) {
-    if (options.externs.empty()) throw;  // else nobody knows what these compute
-  }
-  std::vector<TestCase> cases;
-  for (std::size_t c = 0; c < std::max<std::size_t>(options.cases, 1); ++c) {
-    const std::uint64_t seed = options.seed + c;
-    TestCase& own = cases.emplace_back();
-    for (const TensorId input : network.graph().subgraphs[0].inputs)
-      own.push_back(run::value_of(network, input, nullptr, seed));
-    if (!runner) continue;
-    const RunResult result = runner->run(known, {.kernels = KernelSet::plain, .seed = seed});
-    if (result.fault) throw Error("", "cannot be run: " + result.fault->what);
-    for (const NamedArray& output : result.outputs) own.push_back(output.array.data);
-  }
-  return cases;
 }
 
 Bytes size_of(const std::vector<ConstantArray>& arrays) {
@@ -340,6 +298,8 @@ Package generate_package(const Network& network, const Plan& plan, const Generat
     throw Error("", "cannot be generated: " + unsupported.reason).in_file(network.input.info.source);
   } catch (const RunFault& fault) {
     throw Error("plan", fault.what).in_file(network.input.info.source);
+  } catch (const generate::RowsRefused& refused) {
+    throw generate::RowsRefused(refused.in_file(network.input.info.source), refused.operators());
   } catch (const Error& error) {
     throw network.input.info.source.empty() ? error : error.in_file(network.input.info.source);
   }

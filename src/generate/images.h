@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "generate/windows.h"
+#include "kernels/onnx/product.h"
 #include "kernels/onnx/window.h"
 
 /// Images of ONNX, [batch, channels, height, width], as wholes, by rows, or by columns: then height and width change
@@ -51,6 +52,18 @@ void call_on_image(Writer& writer, const ImageWindows& it, const ImageCall& call
 void call_on_image(Writer& writer, const ImageWindows& it, std::string_view kernel, const std::string& layer,
                    std::string_view cast = "");
 
+/// Where matrices are: C expressions.
+struct MatrixPlaces {
+  std::string a{};
+  std::string b{};
+  std::string out{};
+};
+
+/// Calls a kernel for each pair of matrices, along whose dimensions in front inputs may be repeated. `call` is the begin
+/// of the call, without these three arguments.
+void call_for_matrices(Writer& writer, const kernels::onnx_ops::MatrixProducts& products,
+                       const std::string& call, MatrixPlaces at);
+
 /// Of a transposed window, the rows of the input that row y of the output is made of: `phase` is the tap of the first
 /// of them, and each tap further on is `stride` less.
 struct TransposedRows {
@@ -68,13 +81,5 @@ inline constexpr std::string_view byte_out = "(uint8_t *)";
 
 /// MaxPool of int8 and uint8.
 void emit_byte_max_pool(Writer& writer);
-
-/// Calls `kernel` for runs of elements of inputs `a` and `b`, repeated to the shape of the output. `cast` is the type
-/// of elements that it takes, if it is not their own.
-void emit_binary(Writer& writer, std::string_view kernel, const std::string& layer, std::size_t a = 0,
-                 std::size_t b = 1, std::string_view cast = "");
-
-/// Sum of float32, of two inputs.
-void emit_sum_of_two(Writer& writer);
 
 }  // namespace stowage::generate

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "generate/moves.h"
 #include "generate/text.h"
 #include "generate/windows.h"
 #include "kernels/onnx/operands.h"
@@ -15,6 +16,41 @@
 #include "kernels/tflite/remap.h"
 
 namespace stowage::generate {
+
+void call_move(Writer& writer, const std::vector<MoveDimension>& dimensions, std::int64_t begin,
+               const std::string& from, const std::string& to) {
+  constexpr std::size_t most_dimensions = 6;
+  std::vector<MoveDimension> merged;
+  for (const MoveDimension& next : dimensions) {
+    if (next.extent == 1) continue;
+    if (!merged.empty() && merged.back().stride == next.stride * next.extent) {
+      merged.back() = {merged.back().extent * next.extent, next.stride};
+    } else {
+      merged.push_back(next);
+    }
+  }
+  if (merged.empty()) merged.push_back({});
+  if (merged.size() > most_dimensions) kernels::refuse("it moves {} dimensions", merged.size());
+  std::string extents;
+  std::string strides;
+  for (const auto& [extent, stride] : merged) {
+    extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);
+    strides += fmt::format("{}{}", strides.empty() ? "" : ", ", stride);
+  }
+  const std::size_t bytes = kernels::element_size(writer.signature().outputs.at(0)->dtype);
+  const std::string layer =
+      writer.layer("stowage_move_shape",
+                   fmt::format("{}, {{{}}}, {{{}}}, {}, {}", merged.size(), extents, strides, begin, bytes));
+  writer.need("stowage_movement");
+  writer.line(fmt::format("stowage_move(&{}, {}, {});", layer, from, to));
+}
+
+void call_copy(Writer& writer, const std::string& from, const Operand& to) {
+  writer.need("stowage_movement");
+  writer.line(fmt::format("stowage_copy_runs({}, 0, {}, 0, {}, 1);", from, to.at,
+                          to.count() * static_cast<std::int64_t>(kernels::element_size(to.dtype))));
+}
+
 namespace {
 
 using kernels::Operands;
@@ -148,17 +184,10 @@ void emit_identity(Writer& writer) {
 
 // Strides
 
-/// A dimension of the output and the stride that it has in the input, in elements.
-struct MoveDimension {
-  std::int64_t extent = 1;
-  std::int64_t stride = 0;
-};
-
 /// The elements of the output in their order. Where those of a row of the output are apart, behind its first dimension,
 /// each index of that is moved by itself.
 void emit_moves(Writer& writer, const Strided& in, std::vector<MoveDimension> dimensions,
                 std::int64_t begin) {
-  constexpr std::size_t most_dimensions = 6;
   const Strided out = writer.strided_output();
   MoveDimension alone;
   std::int64_t alone_step = 0;
@@ -169,32 +198,11 @@ void emit_moves(Writer& writer, const Strided& in, std::vector<MoveDimension> di
     alone = std::exchange(dimensions[d], MoveDimension{});
     alone_step = out.strides[d];
   }
-  std::erase_if(dimensions, [](const MoveDimension& it) { return it.extent == 1; });
-  std::vector<MoveDimension> merged;
-  for (const MoveDimension& next : dimensions) {
-    if (!merged.empty() && merged.back().stride == next.stride * next.extent) {
-      merged.back() = {merged.back().extent * next.extent, next.stride};
-    } else {
-      merged.push_back(next);
-    }
-  }
-  if (merged.empty()) merged.push_back({});
-  if (merged.size() > most_dimensions) refuse("it moves {} dimensions", merged.size());
-  std::string extents;
-  std::string strides;
-  for (const auto& [extent, stride] : merged) {
-    extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);
-    strides += fmt::format("{}{}", strides.empty() ? "" : ", ", stride);
-  }
-  const std::string layer =
-      writer.layer("stowage_move_shape", fmt::format("{}, {{{}}}, {{{}}}, {}, {}", merged.size(), extents,
-                                                     strides, begin, element_bytes(Operands(writer.seen()))));
-  writer.need("stowage_movement");
-  if (alone.extent == 1) return writer.line(fmt::format("stowage_move(&{}, {}, {});", layer, in.at, out.at));
+  if (alone.extent == 1) return call_move(writer, dimensions, begin, in.at, out.at);
   writer.declare("int32_t i;");
   writer.line(fmt::format("for (i = 0; i < {}; i++)", alone.extent));
-  writer.line(fmt::format("  stowage_move(&{}, {} + i * {}, {} + i * {});", layer, in.at, alone.stride,
-                          out.at, alone_step));
+  call_move(writer, dimensions, begin, fmt::format("{} + i * {}", in.at, alone.stride),
+            fmt::format("{} + i * {}", out.at, alone_step));
 }
 
 void emit_order(Writer& writer, const std::vector<std::int64_t>& order) {
@@ -342,6 +350,10 @@ void emit_split_v(Writer& writer) {
   split(writer, 0, axes[0]);
 }
 
+void emit_split_of_onnx(Writer& writer) {
+  split(writer, 0, writer.signature().attributes.integer("axis", 0));
+}
+
 void emit_unpack(Writer& writer) {
   if (writer.axis() != nullptr) refuse("it runs by rows");
   split(writer, 0, Operands(writer.signature()).integer("axis"));
@@ -372,6 +384,7 @@ EmitPart movement_operators() {
           {"CONCATENATION", emit_join, RowHandling::own},
           {"PACK", emit_pack},
           {"SPLIT", emit_split},
+          {"Split", emit_split_of_onnx},
           {"SPLIT_V", emit_split_v},
           {"UNPACK", emit_unpack}};
 }

@@ -169,7 +169,6 @@ void emit_pad_of_onnx(Writer& writer) {
   const std::string mode = signature.attributes.text("mode", "constant");
   if ((mode != "constant" && mode != "reflect") || signature.attributes.real("value", 0) != 0)
     refuse("it pads with other than a constant input, 0, or a reflection");
-  if (signature.outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
   const std::vector<std::int64_t> pads = kernels::onnx_ops::pads_of(signature, shape.size());
   std::vector<PadDimension> all;
   for (std::size_t d = 0; d < shape.size(); ++d) {

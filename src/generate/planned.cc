@@ -1,6 +1,7 @@
 // Plans networks for their C. Plans that no C can be generated for are made again: first with rows in rings if there are
-// several memories, then without blocks, then with rows along the natural axes. Cost: up to four plans, and one with
-// rings in a quarter of the time.
+// several memories, then without blocks, then with rows along the natural axes, then with operators as wholes that have C
+// only so. Cost: up to four plans, one for each time that there are such operators, and one with rings in a quarter of the
+// time.
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "generate/refused.h"
 #include "stowage/error.h"
 #include "stowage/generate.h"
 #include "stowage/network.h"
@@ -51,11 +53,24 @@ std::optional<std::string_view> simplify(const Plan& plan, PlanOptions& options)
   return "with rows along the natural axes";
 }
 
-PlannedPackage planned_as_asked(const std::vector<Network>& networks, PlanOptions options,
+/// Operators that a plan cannot run by rows if it is to be C run as wholes. Returns whether there are some.
+bool run_whole(Network& network, const std::vector<std::size_t>& operators) {
+  bool is_changed = false;
+  for (const std::size_t op : operators) {
+    Operator& it = std::get<Graph>(network.input.content).subgraphs[0].operators[op];
+    is_changed = is_changed || !it.row_axes.empty() || !it.sums_over.empty() || !it.carries.empty();
+    it.row_axes.clear();
+    it.sums_over.clear();
+    it.carries.clear();
+  }
+  return is_changed;
+}
+
+PlannedPackage planned_as_asked(std::vector<Network> networks, PlanOptions options,
                                 const GenerateOptions& wanted, const NoteOfPlanning& note) {
-  std::vector<Input> inputs;
-  for (const Network& network : networks) inputs.push_back(network.input);
   for (;;) {
+    std::vector<Input> inputs;
+    for (const Network& network : networks) inputs.push_back(network.input);
     PlannedPackage made{.planned =
                             inputs.size() == 1 ? make_plan(inputs[0], options) : make_plan(inputs, options)};
     const Plan& plan = made.planned.plan;
@@ -66,7 +81,10 @@ PlannedPackage planned_as_asked(const std::vector<Network>& networks, PlanOption
       made.package = generate_package(networks, plan, wanted);
       return made;
     } catch (const Error& error) {
-      const auto less = simplify(plan, options);
+      auto less = simplify(plan, options);
+      const auto* const refused = dynamic_cast<const generate::RowsRefused*>(&error);
+      if (!less && refused != nullptr && networks.size() == 1 && run_whole(networks[0], refused->operators()))
+        less = "with these operators as wholes";
       if (!less) throw;
       if (note) note(error.what(), *less);
     }

@@ -78,6 +78,10 @@ struct Outlet {
 using TestCase = std::vector<std::vector<std::byte>>;
 
 /// NAME_test.c
+/// As many cases as wanted, and at least one; outputs are left out if nobody knows what an extern operator computes.
+[[nodiscard]] std::vector<TestCase> cases_of(const Network& network, const Plan& plan,
+                                             const GenerateOptions& options);
+
 [[nodiscard]] std::string test_program_of(const Model& model, const std::vector<TestCase>& cases);
 
 }  // namespace stowage::generate

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "generate/element_loops.h"
 #include "generate/images.h"
 #include "generate/text.h"
 #include "kernels/kernels.h"

@@ -1,10 +1,11 @@
-// MEAN, SUM, and what sums over time: SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM.
+// MEAN and SUM of int8, and what sums over time: SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "generate/element_loops.h"
 #include "generate/sources.h"
 #include "generate/text.h"
 #include "kernels/kernels.h"
@@ -49,66 +50,52 @@ ReduceShape shape_for(const Shape& shape, const std::vector<bool>& is_reduced) {
   return it;
 }
 
-/// A kernel for a whole tensor, and in steps: its suffix, and its first argument.
-struct Reduction {
-  std::string type{};
-  std::string layer{};
-};
-
-Reduction reduction_for(Writer& writer, const Operands& operands, std::int64_t count, bool is_mean) {
-  if (operands.output().dtype == DType::float32)
-    return {"f32", literal(is_mean ? static_cast<float>(count) : 1.0F)};
-  if (operands.output().dtype != DType::int8) kernels::refuse_type(operands);
+std::string mean_layer(Writer& writer, const Operands& operands, std::int64_t count, bool is_mean) {
   const kernels::Affine input = kernels::affine_of(operands.input(0));
   const kernels::Affine output = kernels::affine_of(operands.output());
   kernels::Multiplier factor =
       kernels::multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
   if (is_mean) factor = kernels::shared_out(factor, count);
   const auto excess = static_cast<std::int32_t>(static_cast<std::uint32_t>(-input.zero_point * count));
-  return {"s8", "&" + writer.layer("stowage_mean_layer",
-                                   fmt::format("{}, {}, {{{}, {}}}", literal(std::int64_t{excess}),
-                                               output.zero_point, factor.mantissa, factor.shift))};
+  return writer.layer("stowage_mean_layer", fmt::format("{}, {}, {{{}, {}}}", literal(std::int64_t{excess}),
+                                                        output.zero_point, factor.mantissa, factor.shift));
 }
 
 /// Steps over rows of the input: starts the sums, adds rows, and finishes after the last one.
-void mean_in_steps(Writer& writer, const Operands& operands, const Reduction& it,
+void mean_in_steps(Writer& writer, const Operands& operands, const std::string& layer,
                    const std::vector<bool>& is_reduced, std::size_t axis) {
-  const std::string sum = it.type == "f32" ? "float" : "int32_t";
-  if (it.type == "f32" && kernels::count_of(operands.input(0).shape, 0, axis) != 1)
-    refuse("it sums real numbers up along dimension {}, which gives other bits than row by row", axis);
   const std::int64_t rows = operands.input(0).shape[axis];
   const std::int64_t outputs = kernels::count_of(operands.output().shape);
   Shape row = operands.input(0).shape;
   row[axis] = 1;
   const std::string shape = writer.layer("stowage_reduce_shape", shape_for(row, is_reduced).text());
   writer.loop_over(rows);
-  writer.declare_kept(*writer.kind().sums, sum, "sums");
+  writer.declare_kept(*writer.kind().sums, "int32_t", "sums");
   writer.declare("int32_t i;");
   writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0;", outputs));
-  writer.line(
-      fmt::format("stowage_mean_add_{}(&{}, {}, sums);", it.type, shape, writer.input_row(0, axis, "y").at));
-  writer.line(fmt::format("if (y == {}) stowage_mean_end_{}({}, sums, {}, {});", rows - 1, it.type, it.layer,
+  writer.line(fmt::format("stowage_mean_add_s8(&{}, {}, sums);", shape, writer.input_row(0, axis, "y").at));
+  writer.line(fmt::format("if (y == {}) stowage_mean_end_s8(&{}, sums, {}, {});", rows - 1, layer,
                           writer.output().at, outputs));
 }
 
-template <bool is_mean>
-void emit_mean(Writer& writer) {
+}  // namespace
+
+void emit_mean_s8(Writer& writer) {
   const Operands operands(writer.seen());
-  operands.expect_counts(2, 1);
-  operands.expect_alike(0);
   const std::vector<bool> is_reduced = reduced_dimensions(operands);
   std::int64_t count = 1;
   for (std::size_t d = 0; d < is_reduced.size(); ++d)
     if (is_reduced[d]) count *= operands.input(0).shape[d];
-  if (count < 1) refuse("it reduces no elements");
-  const Reduction it = reduction_for(writer, operands, count, is_mean);
+  const std::string layer = mean_layer(writer, operands, count, writer.op().type == "MEAN");
   writer.need("stowage_mean");
-  if (writer.kind().sums) return mean_in_steps(writer, operands, it, is_reduced, *writer.kind().axis);
+  if (writer.kind().sums) return mean_in_steps(writer, operands, layer, is_reduced, *writer.kind().axis);
   const std::string shape =
       writer.layer("stowage_reduce_shape", shape_for(operands.input(0).shape, is_reduced).text());
-  writer.line(fmt::format("stowage_mean_{}({}, &{}, {}, {});", it.type, it.layer, shape, writer.input(0).at,
+  writer.line(fmt::format("stowage_mean_s8(&{}, &{}, {}, {});", layer, shape, writer.input(0).at,
                           writer.output().at));
 }
+
+namespace {
 
 /// The state is written in place, although it is an input.
 void emit_svdf(Writer& writer) {
@@ -178,10 +165,7 @@ void emit_lstm(Writer& writer) {
 }  // namespace
 
 EmitPart reduction_operators() {
-  return {{"MEAN", emit_mean<true>},
-          {"SUM", emit_mean<false>},
-          {"SVDF", emit_svdf},
-          {"UNIDIRECTIONAL_SEQUENCE_LSTM", emit_lstm, RowHandling::own}};
+  return {{"SVDF", emit_svdf}, {"UNIDIRECTIONAL_SEQUENCE_LSTM", emit_lstm, RowHandling::own}};
 }
 
 }  // namespace stowage::generate

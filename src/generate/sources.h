@@ -65,6 +65,9 @@ class Sources {
   std::string place(const RowPlace& place, TensorId tensor);
   /// A kernel's file, and what it calls.
   void need(std::string_view kernel);
+  /// The functions call the mathematical library.
+  void need_math() { needs_math_ = true; }
+  [[nodiscard]] bool needs_math() const { return needs_math_; }
   void use(CKernels kernels) { c_kernels_ = kernels; }
   [[nodiscard]] CKernels c_kernels() const { return c_kernels_; }
   /// A C expression: bytes of scratch memory that a kernel wants beyond those that are planned.
@@ -129,6 +132,7 @@ class Sources {
   const run::BlockNetwork* blocks_;
   std::vector<ConstantArray> arrays_{};
   std::set<std::string> kernels_{};
+  bool needs_math_ = false;
   CKernels c_kernels_ = CKernels::portable;
   std::vector<std::string> wishes_{};
   std::map<TensorId, std::string> constants_{};
@@ -277,6 +281,7 @@ class Writer {
   /// The name of a constant of a layer's type.
   std::string layer(std::string_view type, std::string_view fields);
   void need(std::string_view kernel) { sources_.need(kernel); }
+  void need_math() { sources_.need_math(); }
   /// A declaration at the begin of the function.
   void declare(std::string_view declaration);
   /// A line of the body, which computes row y if there are rows.
@@ -361,16 +366,23 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart window_operators();
 [[nodiscard]] EmitPart pool_operators();
 [[nodiscard]] EmitPart element_operators();
+[[nodiscard]] EmitPart element_functions();
+[[nodiscard]] EmitPart cast_operators();
 [[nodiscard]] EmitPart movement_operators();
+[[nodiscard]] EmitPart asked_movement_operators();
+[[nodiscard]] EmitPart gathering_operators();
 [[nodiscard]] EmitPart padding_operators();
 [[nodiscard]] EmitPart reduction_operators();
+[[nodiscard]] EmitPart folding_operators();
+[[nodiscard]] EmitPart product_operators();
+[[nodiscard]] EmitPart layer_norm_operators();
 [[nodiscard]] EmitPart carrying_operators();
 [[nodiscard]] EmitPart resizing_operators();
 [[nodiscard]] EmitPart onnx_operators();
+[[nodiscard]] EmitPart onnx_resizing_operators();
 [[nodiscard]] EmitPart image_window_operators();
 [[nodiscard]] EmitPart transposed_operators();
 [[nodiscard]] EmitPart variable_operators();
-[[nodiscard]] EmitPart onnx_element_operators();
 [[nodiscard]] EmitPart quantized_operators();
 [[nodiscard]] EmitPart quantized_joins();
 [[nodiscard]] EmitPart recurrent_operators();

@@ -52,6 +52,13 @@ std::string pointers_text(const Model& model, std::size_t cases, bool is_input, 
                      std::max<std::size_t>(count, 1), rows);
 }
 
+/// A condition: whether an output is other than expected.
+std::string differs(DType dtype, const std::string& at, const std::string& expected,
+                    const std::string& bytes) {
+  return dtype == DType::float32 ? fmt::format("stowage_differs_f32({}, {}, {})", at, expected, bytes)
+                                 : fmt::format("memcmp({}, {}, {}) != 0", at, expected, bytes);
+}
+
 std::string memory_text(const Model& model) {
   std::string text;
   if (bytes_kept(model) > 0) text += fmt::format("static uint64_t kept[({} + 7) / 8];\n", bytes_kept(model));
@@ -79,9 +86,10 @@ std::string whole_case_text(const Model& model, const std::string& arguments, bo
                         std::max<std::int64_t>(kernels::count_of(*tensor.shape), 1));
     call += fmt::format(", {}_memory", outlet.name);
     if (tensor.bytes > 0 && is_known)
-      compare += fmt::format(
-          "  if (memcmp({}_memory, expected[number][{}], {}) != 0) return \"an output differs\";\n",
-          outlet.name, outputs, tensor.bytes);
+      compare +=
+          fmt::format("  if ({}) return \"an output differs\";\n",
+                      differs(tensor.dtype, outlet.name + "_memory",
+                              fmt::format("expected[number][{}]", outputs), std::to_string(tensor.bytes)));
     ++outputs;
   }
   return text +
@@ -107,8 +115,9 @@ std::pair<std::string, std::string> fixed_text(const Model& model, bool is_known
     if (outlet.is_input) {
       texts.first += fmt::format("  memcpy({}, inputs[number][{}], {});\n", at, own, bytes);
     } else if (is_known) {
-      texts.second += fmt::format(
-          "  if (memcmp({}, expected[number][{}], {}) != 0) return \"an output differs\";\n", at, own, bytes);
+      texts.second += fmt::format("  if ({}) return \"an output differs\";\n",
+                                  differs(model.tensor(outlet.tensor).dtype, at,
+                                          fmt::format("expected[number][{}]", own), std::to_string(bytes)));
     }
   }
   return texts;
@@ -133,6 +142,9 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
       ++own;
     }
   }
+  const bool is_real = std::ranges::all_of(model.schedule.ports, [&](const Port& port) {
+    return port.is_input || model.tensor(port.tensor).dtype == DType::float32;
+  });
   const auto fixed = fixed_text(model, is_known);
   const std::int64_t granule = model.schedule.granule;
   std::string count;
@@ -163,14 +175,15 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
       "    const size_t bytes = row_bytes[port]{6};\n"
       "    if (status == {5}_WANTS_ROW) {{\n"
       "      memcpy({3}_row(&state), there, bytes);\n"
-      "    }} else if ({8}memcmp({3}_row(&state), there, bytes) != 0) {{\n"
+      "    }} else if ({8}{11}) {{\n"
       "      return \"a row of an output differs\";\n"
       "    }}\n"
       "  }}\n"
       "  stowage_end_usage(&usage);\n{9}"
       "@GUARDS@  return NULL;\n}}\n",
       model.schedule.ports.size(), sizes, data, model.name, arguments, upper(model.name), count, fixed.first,
-      is_known ? "" : "there != NULL && ", fixed.second, is_known ? "" : "data[port] == NULL ? NULL : ");
+      is_known ? "" : "there != NULL && ", fixed.second, is_known ? "" : "data[port] == NULL ? NULL : ",
+      differs(is_real ? DType::float32 : DType::unknown, model.name + "_row(&state)", "there", "bytes"));
 }
 
 void replace(std::string& text, std::string_view mark, const std::string& by) {

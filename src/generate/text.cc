@@ -196,6 +196,25 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+std::optional<std::string> as_double(std::string_view expression) {
+  const std::string_view own_kernels = "stowage_";
+  if (expression.find(own_kernels) != std::string_view::npos) return std::nullopt;
+  std::string result;
+  for (std::string& word : words_of(expression)) {
+    const bool is_digit = word[0] >= '0' && word[0] <= '9';
+    if (is_digit && word.ends_with('F')) {
+      if (word.size() > 2) return std::nullopt;  // 0.5 and the like are the same in both
+      word.pop_back();
+    } else if (word == "float") {
+      word = "double";
+    } else if (!is_digit && word.size() > 3 && word.ends_with('f')) {
+      word.pop_back();  // expf
+    }
+    result += word;
+  }
+  return result;
+}
+
 std::string upper(std::string_view text) {
   std::string result(text);
   for (char& c : result)

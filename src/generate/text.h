@@ -34,6 +34,10 @@ namespace stowage::generate {
 /// The words of a C text, and single characters between them.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view text);
 
+/// An expression of float32 as one of float64: "expf(a) / 2.0F" is "exp(a) / 2.0". None if it has a literal that is another
+/// number in float64.
+[[nodiscard]] std::optional<std::string> as_double(std::string_view expression);
+
 /// C text with lines of at most 110 columns, as far as commas allow that and lines have no comment.
 [[nodiscard]] std::string wrapped(std::string_view text);
 

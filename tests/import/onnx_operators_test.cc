@@ -200,25 +200,6 @@ TEST(OnnxOperators, ThePageIsWhatTheProductAnswers) {
   EXPECT_TRUE(page == expected) << file << " is old: run this test with STOWAGE_WRITE_TABLES=1";
 }
 
-/// A sample that `generate` refuses would hide that there are others.
-TEST(OnnxOperators, BothPagesNameTheSameThatAreGenerated) {
-  Types shown;
-  const std::string page = text_of(STOWAGE_DOCS "/onnx-operators.md");
-  const std::regex row(R"(\| (?:com\.microsoft\.)?(\w+) \|.*\| yes \|\n)");
-  for (std::sregex_iterator it(page.begin(), page.end(), row), end; it != end; ++it) shown.insert((*it)[1]);
-  const std::string other = text_of(STOWAGE_DOCS "/generate.md");
-  const std::size_t begin = other.find("of **ONNX** all operators but these");
-  ASSERT_NE(begin, std::string::npos);
-  const std::string listed =
-      std::regex_replace(other.substr(begin, other.find("Weights less", begin) - begin),
-                         std::regex(R"(\([^)]*\)|ONNX|\bOf\b)"), "");
-  Types named;
-  const std::regex name(R"(\b[A-Z]\w+)");
-  for (std::sregex_iterator it(listed.begin(), listed.end(), name), end; it != end; ++it)
-    named.insert(it->str());
-  EXPECT_EQ(shown, named);
-}
-
 /// A kernel, a copy or rows for a type that no operator has: a misspelt name.
 TEST(OnnxOperators, TablesNameOperatorsThatExist) {
   const auto sets = operator_sets();

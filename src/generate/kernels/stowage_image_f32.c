@@ -119,32 +119,3 @@ void stowage_image_scale_f32(const float *factors, const float *terms, const flo
     for (i = 0; i < count; i++) *output++ = factors[c] * *input++ + terms[c];
   }
 }
-
-void stowage_shares_f32(const float *input, float *output, int32_t runs, int32_t count) {
-  int32_t run, i;
-  for (run = 0; run < runs; run++, input += count, output += count) {
-    float most = input[0];
-    double total = 1.0;
-    for (i = 1; i < count; i++) {
-      const float x = input[i];
-      if (x > most) {
-        total = total * (double)expf(most - x) + 1.0;
-        most = x;
-      } else {
-        total += (double)expf(x - most);
-      }
-    }
-    for (i = 0; i < count; i++) output[i] = expf(input[i] - most) / (float)total;
-  }
-}
-
-void stowage_product_f32(const float *a, const float *b, float *output, int32_t rows, int32_t terms,
-                         int32_t columns) {
-  int32_t i, j, k;
-  for (i = 0; i < rows; i++, output += columns) {
-    for (j = 0; j < columns; j++) output[j] = 0.0F;
-    for (k = 0; k < terms; k++, a++) {
-      for (j = 0; j < columns; j++) output[j] += *a * b[k * columns + j];
-    }
-  }
-}

@@ -48,33 +48,16 @@ void stowage_mul_s8(const stowage_mul_layer *layer, const int8_t *a, int32_t ste
 void stowage_mul_s16(const stowage_mul_layer *layer, const int16_t *a, int32_t step_a, const int16_t *b,
                      int32_t step_b, int16_t *output, int32_t count);
 
-typedef struct {
-  float least;
-  float most;
-} stowage_limits_f32;
-
-void stowage_add_f32(const stowage_limits_f32 *layer, const float *a, int32_t step_a, const float *b,
-                     int32_t step_b, float *output, int32_t count);
-void stowage_sub_f32(const stowage_limits_f32 *layer, const float *a, int32_t step_a, const float *b,
-                     int32_t step_b, float *output, int32_t count);
-void stowage_mul_f32(const stowage_limits_f32 *layer, const float *a, int32_t step_a, const float *b,
-                     int32_t step_b, float *output, int32_t count);
-void stowage_div_f32(const stowage_limits_f32 *layer, const float *a, int32_t step_a, const float *b,
-                     int32_t step_b, float *output, int32_t count);
-
 /* Numbers of 8 bits by a table of all 256 results; `flip` is 128 for signed numbers, 0 for unsigned ones. */
 void stowage_table_8(const uint8_t *table, uint8_t flip, const uint8_t *input, uint8_t *output,
                      int32_t count);
 
-void stowage_clamp_run_f32(const stowage_limits_f32 *layer, const float *input, float *output, int32_t count);
-void stowage_logistic_f32(const float *input, float *output, int32_t count);
-void stowage_tanh_f32(const float *input, float *output, int32_t count);
-void stowage_hard_swish_f32(const float *input, float *output, int32_t count);
-
-/* The same kinds as ONNX defines them: HardSigmoid, HardSwish, LeakyRelu. */
-void stowage_hard_sigmoid_f32(float alpha, float beta, const float *input, float *output, int32_t count);
-void stowage_swish_by_sixths_f32(const float *input, float *output, int32_t count);
-void stowage_leaky_relu_f32(float alpha, const float *input, float *output, int32_t count);
+/* 0 to 1, of NaN 1. */
+float stowage_unit_f32(float x);
+/* To the nearest integer, halves to the even one, whichever rounding mode is set. */
+float stowage_round_f32(float x);
+/* The remainder with the sign of the divisor. */
+float stowage_floor_mod_f32(float a, float b);
 
 /* QUANTIZE and DEQUANTIZE */
 typedef struct {
@@ -115,7 +98,7 @@ void stowage_softmax_s8_s16(const stowage_softmax_layer *layer, const int8_t *in
                             int32_t count);
 void stowage_softmax_f32(float beta, const float *input, float *output, int32_t count);
 
-/* MEAN and SUM of elements [outer][reduced][inner] over the middle dimension. */
+/* MEAN and SUM of int8, of elements [outer][reduced][inner] over the middle dimension. */
 
 typedef struct {
   int32_t outer;
@@ -133,9 +116,6 @@ void stowage_mean_s8(const stowage_mean_layer *layer, const stowage_reduce_shape
                      int8_t *output);
 void stowage_mean_add_s8(const stowage_reduce_shape *shape, const int8_t *input, int32_t *sums);
 void stowage_mean_end_s8(const stowage_mean_layer *layer, const int32_t *sums, int8_t *output, int32_t count);
-void stowage_mean_f32(float divisor, const stowage_reduce_shape *shape, const float *input, float *output);
-void stowage_mean_add_f32(const stowage_reduce_shape *shape, const float *input, float *sums);
-void stowage_mean_end_f32(float divisor, const float *sums, float *output, int32_t count);
 
 /* SVDF of one batch. The state is kept from run to run. */
 
@@ -209,6 +189,11 @@ void stowage_norm_add_f32(const float *row, int32_t channels, int32_t in_plane, 
 void stowage_norm_row_f32(const stowage_norm_layer *layer, const stowage_moments *sums, const float *row,
                           int32_t in_plane, float *output, int32_t out_plane, int32_t count);
 void stowage_norm_f32(const stowage_norm_layer *layer, const float *input, float *output);
+/* Of groups of `share` channels, without scale and bias. */
+void stowage_layer_norm_f32(const stowage_norm_layer *layer, const float *input, float *output,
+                            int32_t groups);
+/* L2_NORMALIZATION of runs of `count` numbers. */
+void stowage_unit_length_f32(const float *input, float *output, int32_t runs, int32_t count);
 
 /* Resizing. An element lies between two columns, and its row between two rows; distances are those from the first, of
  * int8 in units of 1/1024. */
@@ -269,6 +254,38 @@ typedef struct {
 
 void stowage_move(const stowage_move_shape *shape, const void *input, void *output);
 
+/* Runs of data [batches][outer][extent] at indices [batches][picks]; what is out of range is zeros. */
+typedef struct {
+  int32_t batches;
+  int32_t outer;
+  int32_t extent;
+  int32_t picks;
+  uint32_t bytes; /* of a run */
+  int32_t wraps;  /* 1: negative indices count from the end */
+} stowage_gather_shape;
+
+void stowage_gather_32(const stowage_gather_shape *shape, const void *data, const int32_t *indices,
+                       void *output);
+void stowage_gather_64(const stowage_gather_shape *shape, const void *data, const int64_t *indices,
+                       void *output);
+
+/* The same at indices [batches][tuples][depth], one for each of the first dimensions. */
+typedef struct {
+  int32_t batches;
+  int32_t tuples;
+  int32_t depth;
+  int32_t extent[stowage_most_dimensions];
+  int32_t stride[stowage_most_dimensions]; /* in bytes */
+  uint32_t batch_bytes;
+  uint32_t bytes; /* of a run */
+  int32_t wraps;
+} stowage_tuples_shape;
+
+void stowage_gather_tuples_32(const stowage_tuples_shape *shape, const void *data, const int32_t *indices,
+                              void *output);
+void stowage_gather_tuples_64(const stowage_tuples_shape *shape, const void *data, const int64_t *indices,
+                              void *output);
+
 /* Places around the elements [planes][rows][columns] of bytes are filled with an element. The input may already be at
  * its place if nothing is filled between its rows. */
 typedef struct {
@@ -288,6 +305,17 @@ typedef struct {
 void stowage_pad(const stowage_pad_shape *shape, const void *input, void *output);
 /* `count` copies of the fill element. */
 void stowage_fill(const stowage_pad_shape *shape, void *output, int32_t count);
+
+/* TopK of runs in elements [outer][count][inner]. */
+typedef struct {
+  int32_t outer;
+  int32_t count;
+  int32_t inner;
+  int32_t wanted;
+  int32_t is_largest;
+} stowage_best_shape;
+
+void stowage_best_f32(const stowage_best_shape *shape, const float *input, float *values, int64_t *places);
 
 /* The same elements with those at each end again in reverse order, outside of it. */
 typedef struct {

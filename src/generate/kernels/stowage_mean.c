@@ -1,4 +1,4 @@
-/* MEAN and SUM of int8 and float32. Each output adds its inputs in their order. */
+/* MEAN and SUM of int8. Each output adds its inputs in their order. */
 #include "stowage_kernels.h"
 
 void stowage_mean_end_s8(const stowage_mean_layer *layer, const int32_t *sums, int8_t *output,
@@ -30,29 +30,4 @@ void stowage_mean_add_s8(const stowage_reduce_shape *shape, const int8_t *input,
       for (i = 0; i < shape->inner; i++) sums[i] = stowage_add_wrapping(sums[i], input[i]);
     }
   }
-}
-
-void stowage_mean_f32(float divisor, const stowage_reduce_shape *shape, const float *input, float *output) {
-  int32_t o, i, r;
-  for (o = 0; o < shape->outer; o++, input += shape->reduced * shape->inner) {
-    for (i = 0; i < shape->inner; i++) {
-      float sum = 0.0F;
-      for (r = 0; r < shape->reduced; r++) sum += input[r * shape->inner + i];
-      *output++ = sum / divisor;
-    }
-  }
-}
-
-void stowage_mean_add_f32(const stowage_reduce_shape *shape, const float *input, float *sums) {
-  int32_t o, i, r;
-  for (o = 0; o < shape->outer; o++, sums += shape->inner) {
-    for (r = 0; r < shape->reduced; r++, input += shape->inner) {
-      for (i = 0; i < shape->inner; i++) sums[i] += input[i];
-    }
-  }
-}
-
-void stowage_mean_end_f32(float divisor, const float *sums, float *output, int32_t count) {
-  int32_t i;
-  for (i = 0; i < count; i++) output[i] = sums[i] / divisor;
 }

@@ -71,3 +71,21 @@ void stowage_norm_f32(const stowage_norm_layer *layer, const float *input, float
     write_group(layer, &group, first, input, plane, output, plane, plane);
   }
 }
+
+void stowage_layer_norm_f32(const stowage_norm_layer *layer, const float *input, float *output,
+                            int32_t groups) {
+  const int32_t length = layer->elements, size = layer->share * length;
+  int32_t group, lane, i;
+  for (group = 0; group < groups; group++, input += size, output += size) {
+    stowage_moments all = {0.0, 0.0};
+    double by;
+    add_run(input, length, 0, &all);
+    for (lane = 1; lane < layer->share; lane++) {
+      stowage_moments next = {0.0, 0.0};
+      add_run(input + lane * length, length, 0, &next);
+      join(layer, &all, &next, lane);
+    }
+    by = 1.0 / sqrt(all.squares / ((double)length * (double)layer->share) + layer->epsilon);
+    for (i = 0; i < size; i++) output[i] = (float)(((double)input[i] - all.mean) * by);
+  }
+}

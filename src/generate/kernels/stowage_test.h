@@ -27,6 +27,20 @@ static inline int stowage_is_spoilt(const unsigned char *begin, size_t size) {
   return 0;
 }
 
+/* Whether real numbers differ. All that are no numbers are alike: their sign is the compiler's choice. */
+static inline int stowage_differs_f32(const void *one, const void *other, size_t bytes) {
+  const unsigned char *const a = (const unsigned char *)one;
+  const unsigned char *const b = (const unsigned char *)other;
+  size_t i;
+  for (i = 0; i + 4 <= bytes; i += 4) {
+    uint32_t x, y;
+    memcpy(&x, a + i, 4);
+    memcpy(&y, b + i, 4);
+    if (x != y && ((x & 0x7FFFFFFFU) <= 0x7F800000U || (y & 0x7FFFFFFFU) <= 0x7F800000U)) return 1;
+  }
+  return 0;
+}
+
 #ifdef STOWAGE_QEMU
 
 typedef struct {

@@ -148,11 +148,21 @@ void stowage_image_average_pool_f32(const stowage_image_pool_layer *layer, const
 /* Of each channel `count` elements: times its factor, plus its term. */
 void stowage_image_scale_f32(const float *factors, const float *terms, const float *input, float *output,
                              int32_t channels, int32_t count);
-/* [rows][terms] times [terms][columns]. */
-void stowage_product_f32(const float *a, const float *b, float *output, int32_t rows, int32_t terms,
-                         int32_t columns);
-/* Softmax of each run of `count` numbers, with a sum of float64. */
-void stowage_shares_f32(const float *input, float *output, int32_t runs, int32_t count);
+/* A matrix of [rows][terms] elements, times `factor`, times one of [terms][columns]. The distances of rows and columns
+ * may be any. */
+typedef struct {
+  int32_t rows;
+  int32_t terms;
+  int32_t columns;
+  int32_t a_row;
+  int32_t a_column;
+  int32_t b_row;
+  int32_t b_column;
+  int32_t adds; /* 1: to what is in the output */
+} stowage_product_shape;
+
+void stowage_product_f32(const stowage_product_shape *shape, float factor, const float *a, const float *b,
+                         float *output);
 /* Adds `count` elements of each channel to its sum. */
 void stowage_image_sum_f32(const float *row, int32_t channels, int32_t in_plane, int32_t count, float *sums);
 

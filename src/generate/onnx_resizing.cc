@@ -1,5 +1,4 @@
-// Operators of ONNX on float32 that compute each element of the output from elements at the same place, and Resize,
-// whose places are a table for the columns and one for the rows.
+// Resize of ONNX: its places are a table for the columns and one for the rows.
 
 #include <fmt/format.h>
 
@@ -12,54 +11,6 @@ namespace stowage::generate {
 namespace {
 
 using kernels::refuse;
-
-/// Refuses all but float32, and what our own kernel refuses.
-void expect_real(const Writer& writer) {
-  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
-  if (writer.signature().outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
-}
-
-/// A function of one element; `first` are the kernel's first arguments.
-void call_function(Writer& writer, std::string_view kernel, const std::string& first) {
-  expect_real(writer);
-  const Operand in = writer.input(0);
-  writer.need("stowage_activation_onnx");
-  writer.line(
-      fmt::format("stowage_{}_f32({}{}, {}, {});", kernel, first, in.at, writer.output().at, in.count()));
-}
-
-void emit_hard_sigmoid(Writer& writer) {
-  const Attributes& attributes = writer.signature().attributes;
-  call_function(writer, "hard_sigmoid",
-                fmt::format("{}, {}, ", literal(attributes.real("alpha", 0.2F)),
-                            literal(attributes.real("beta", 0.5F))));
-}
-
-void emit_hard_swish_of_onnx(Writer& writer) { call_function(writer, "swish_by_sixths", ""); }
-
-void emit_leaky_relu_of_onnx(Writer& writer) {
-  call_function(writer, "leaky_relu", literal(writer.signature().attributes.real("alpha", 0.01F)) + ", ");
-}
-
-/// The first two, then every other one with the output.
-void emit_sum_of_all(Writer& writer) {
-  if (writer.signature().inputs.size() == 2) return emit_sum_of_two(writer);
-  expect_real(writer);
-  const Operand out = writer.output();
-  const std::size_t count = writer.signature().inputs.size();
-  if (count < 2) refuse("it has {} inputs, expected at least 2", count);
-  writer.need("stowage_arithmetic_f32");
-  const std::string layer = writer.layer("stowage_limits_f32", "-INFINITY, INFINITY");
-  std::string sum = writer.input(0).at;
-  for (std::size_t i = 1; i < count; ++i) {
-    const Operand in = writer.input(i);
-    if (in.shape != out.shape || writer.input(0).shape != out.shape)
-      refuse("it repeats one of more than two inputs");
-    writer.line(
-        fmt::format("stowage_add_f32(&{}, {}, 1, {}, 1, {}, {});", layer, sum, in.at, out.at, out.count()));
-    sum = out.at;
-  }
-}
 
 /// Places of the input along an axis.
 std::string nearest_table(Writer& writer, const operators::Resizing& resizing, std::size_t axis,
@@ -150,11 +101,8 @@ void emit_resize(Writer& writer) {
 
 }  // namespace
 
-EmitPart onnx_element_operators() {
-  constexpr RowHandling elements = RowHandling::elements;
-  return {{"HardSigmoid", emit_hard_sigmoid, elements},     {"HardSwish", emit_hard_swish_of_onnx, elements},
-          {"LeakyRelu", emit_leaky_relu_of_onnx, elements}, {"Sum", emit_sum_of_all, elements},
-          {"Resize", emit_resize, RowHandling::own},        {"Upsample", emit_resize, RowHandling::own}};
+EmitPart onnx_resizing_operators() {
+  return {{"Resize", emit_resize, RowHandling::own}, {"Upsample", emit_resize, RowHandling::own}};
 }
 
 }  // namespace stowage::generate
