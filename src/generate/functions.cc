@@ -9,8 +9,8 @@
 //       }
 //     }
 //
-// Operands are copied to a branch's inputs, and its results to the operator's outputs, where the plan has them in two
-// places.
+// A Loop or WHILE is a loop around such calls. Operands are copied to a body's inputs, and its results to the next
+// round's inputs or the operator's outputs, where the plan has them in two places.
 
 #include "generate/functions.h"
 
@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "generate/refused.h"
@@ -58,7 +59,8 @@ bool has_c_operands(const Graph& graph, const Operator& op) {
 }
 
 /// Copies values from tensors to others, of which none may be over one that is read after it.
-std::string copies_text(Sources& sources, const std::vector<std::pair<TensorId, TensorId>>& copies) {
+std::string copies_text(Sources& sources, const std::vector<std::pair<TensorId, TensorId>>& copies,
+                        std::string_view indent) {
   const auto place_of = [&](TensorId tensor) { return sources.storage(tensor).whole(); };
   const auto overlap = [](const RowPlace& a, const RowPlace& b) {
     return a.memory == b.memory && a.offset < b.offset + b.pitch && b.offset < a.offset + a.pitch;
@@ -78,7 +80,7 @@ std::string copies_text(Sources& sources, const std::vector<std::pair<TensorId, 
     const std::string from = at(copy->first), into = at(copy->second);
     if (bytes == 0 || from == into) continue;
     sources.need("stowage_movement");
-    text += fmt::format("    stowage_copy_runs({}, 0, {}, 0, {}, 1);\n", from, into, bytes);
+    text += fmt::format("{}stowage_copy_runs({}, 0, {}, 0, {}, 1);\n", indent, from, into, bytes);
   }
   return text;
 }
@@ -95,7 +97,7 @@ class FunctionWriter {
     const Operator& op = op_of(graph_, kind);
     const bool is_extern = std::ranges::find(externs_, op.type) != externs_.end();
     try {
-      if (run::is_control_flow(op)) return write_branches(kind, op);
+      if (run::is_control_flow(op)) return write_bodies(kind, op);
       const bool repeats = kind.subgraph == 0 && schedule_.repeats.contains(kind.op);
       return function_for(sources_, kind, repeats, is_extern);
     } catch (const Misplaced& misplaced) {
@@ -128,50 +130,140 @@ class FunctionWriter {
       obstacles_ += fmt::format("\n  {}: {}", describe(graph_, kind.subgraph, kind.op), reason);
   }
 
-  Function write_branches(StepKind& kind, const Operator& op) {
-    if (op.type != "If" && op.type != "IF") refuse("it runs a body, for which no C is generated");
+  using Copies = std::vector<std::pair<TensorId, TensorId>>;
+  static constexpr std::string_view outer = "  ";  // indents
+  static constexpr std::string_view inner = "    ";
+
+  Function write_bodies(StepKind& kind, const Operator& op) {
+    const bool is_loop = op.type == "Loop", is_while = op.type == "WHILE";
+    if (!is_loop && !is_while && op.type != "If" && op.type != "IF")
+      refuse("it runs a body, for which no C is generated");
     const std::string obstacle = run::obstacle_to_control_flow(graph_, op);
     if (!obstacle.empty()) refuse("{}", obstacle);
     kind.bodies.resize(op.bodies.size());
     Function function{.name = function_name(op, number_of(sources_, kind))};
-    const std::string condition = condition_of(*op.inputs.at(0));
-    std::string text = fmt::format("static void {}(uint8_t *const *memory) {{\n", function.name);
-    for (std::size_t b = 0; b < op.bodies.size(); ++b) {
-      const std::string branch = branch_text(kind, op, b, function.callees);
-      text += b > 0                   ? "  } else {\n"
-              : op.bodies.size() == 1 ? "  {\n"
-                                      : fmt::format("  if ({}) {{\n", condition);
-      text += branch;
-    }
-    function.text = text + "  }\n}\n";
+    std::string& callees = function.callees;
+    function.text = fmt::format("static void {}(uint8_t *const *memory) {{\n{}}}\n", function.name,
+                                is_loop    ? loop_text(kind, op, callees)
+                                : is_while ? while_text(kind, op, callees)
+                                           : branches_text(kind, op, callees));
     return function;
   }
 
-  std::string condition_of(TensorId tensor) {
-    if (sources_.is_constant(tensor)) return fmt::format("*{} != 0", sources_.constant(tensor));
-    const RowPlace place = sources_.storage(tensor).whole();
-    return fmt::format("*(const uint8_t *)stowage_row(memory, &{}, 0) != 0", sources_.place(place, tensor));
+  std::string branches_text(StepKind& kind, const Operator& op, std::string& definitions) {
+    const std::string condition = condition_of(*op.inputs.at(0));
+    std::string text;
+    for (std::size_t b = 0; b < op.bodies.size(); ++b) {
+      const Subgraph& body = graph_.subgraphs[op.bodies[b]];
+      text += b > 0                   ? "  } else {\n"
+              : op.bodies.size() == 1 ? "  {\n"
+                                      : fmt::format("  if ({}) {{\n", condition);
+      text += copies_at(first_position(kind, b), pairs_of(present(op.inputs, 1), body.inputs), inner);
+      text += calls_text(kind, b, definitions);
+      text += copies_at(last_position(kind, b), results_of(body.outputs, op), inner);
+    }
+    return text + "  }\n";
   }
 
-  /// The calls of a branch between copies; the functions that it calls become definitions.
-  std::string branch_text(StepKind& kind, const Operator& op, std::size_t b, std::string& definitions) {
-    const Subgraph& body = graph_.subgraphs[op.bodies[b]];
-    std::vector<StepKind>& steps = kind.bodies[b];
-    std::vector<std::pair<TensorId, TensorId>> taken, given;
-    for (std::size_t i = 1; i < op.inputs.size(); ++i)
-      if (op.inputs[i]) taken.emplace_back(*op.inputs[i], body.inputs.at(taken.size()));
-    for (std::size_t i = 0; i < op.outputs.size(); ++i)
-      if (op.outputs[i]) given.emplace_back(body.outputs.at(i), *op.outputs[i]);
-    sources_.move_to(steps.empty() ? kind.position : steps.front().position);
-    std::string text = copies_text(sources_, taken);
-    for (StepKind& step : steps) {
+  /// Inputs: most rounds, condition, carried values. Inputs of the body: round, condition, carried values. Its results:
+  /// condition, carried values.
+  std::string loop_text(StepKind& kind, const Operator& op, std::string& definitions) {
+    const Subgraph& body = graph_.subgraphs[op.bodies[0]];
+    const std::vector<TensorId> first = present(op.inputs, 2);
+    const std::vector<TensorId> carried(body.inputs.begin() + 2, body.inputs.end());
+    const std::vector<TensorId> next(body.outputs.begin() + 1,
+                                     body.outputs.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size()));
+    if (std::any_of(op.outputs.begin() + std::ssize(carried), op.outputs.end(),
+                    [](const auto& output) { return output.has_value(); }))
+      refuse("it collects a value of each round");
+    const bool has_condition = op.inputs.size() > 1 && op.inputs[1];
+    std::string text = fmt::format("  const int64_t most = {};\n",
+                                   op.inputs[0] ? element_of(*op.inputs[0], "int64_t") : "INT64_MAX");
+    text += fmt::format("  int goes_on = {};\n  int64_t round;\n",
+                        has_condition ? condition_of(*op.inputs[1]) : "1");
+    text += copies_at(first_position(kind, 0), pairs_of(first, carried), outer);
+    text += "  for (round = 0; round < most && goes_on; round++) {\n";
+    text += assignment(body.inputs[0], "int64_t", "round") + assignment(body.inputs[1], "uint8_t", "1");
+    text += calls_text(kind, 0, definitions);
+    text += fmt::format("    goes_on = {};\n", condition_of(body.outputs[0]));
+    text += copies_at(last_position(kind, 0), pairs_of(next, carried), inner) + "  }\n";
+    return text + copies_at(last_position(kind, 0), results_of(carried, op), outer);
+  }
+
+  /// The first body decides whether to continue, the second runs; both get the carried values.
+  std::string while_text(StepKind& kind, const Operator& op, std::string& definitions) {
+    const Subgraph& condition = graph_.subgraphs[op.bodies[0]];
+    const Subgraph& body = graph_.subgraphs[op.bodies[1]];
+    const std::vector<TensorId> first = present(op.inputs, 0);
+    std::string text = copies_at(first_position(kind, 0), pairs_of(first, condition.inputs), outer);
+    text += copies_at(first_position(kind, 0), pairs_of(first, body.inputs), outer);
+    text += "  for (;;) {\n" + calls_text(kind, 0, definitions);
+    text += fmt::format("    if (!({})) break;\n", condition_of(condition.outputs.at(0)));
+    text += calls_text(kind, 1, definitions);
+    text += copies_at(last_position(kind, 1), pairs_of(body.outputs, condition.inputs), inner);
+    text += copies_at(last_position(kind, 1), pairs_of(condition.inputs, body.inputs), inner) + "  }\n";
+    return text + copies_at(last_position(kind, 1), results_of(condition.inputs, op), outer);
+  }
+
+  static std::vector<TensorId> present(const std::vector<std::optional<TensorId>>& operands,
+                                       std::size_t from) {
+    std::vector<TensorId> tensors;
+    for (std::size_t i = from; i < operands.size(); ++i)
+      if (operands[i]) tensors.push_back(*operands[i]);
+    return tensors;
+  }
+
+  static Copies pairs_of(const std::vector<TensorId>& from, const std::vector<TensorId>& to) {
+    Copies copies;
+    for (std::size_t i = 0; i < to.size(); ++i) copies.emplace_back(from.at(i), to[i]);
+    return copies;
+  }
+
+  static Copies results_of(const std::vector<TensorId>& results, const Operator& op) {
+    Copies copies;
+    for (std::size_t i = 0; i < std::min(results.size(), op.outputs.size()); ++i)
+      if (op.outputs[i]) copies.emplace_back(results[i], *op.outputs[i]);
+    return copies;
+  }
+
+  static Position first_position(const StepKind& kind, std::size_t b) {
+    return kind.bodies[b].empty() ? kind.position : kind.bodies[b].front().position;
+  }
+  static Position last_position(const StepKind& kind, std::size_t b) {
+    return kind.bodies[b].empty() ? kind.position : kind.bodies[b].back().position;
+  }
+
+  std::string copies_at(Position at, const Copies& copies, std::string_view indent) {
+    sources_.move_to(at);
+    return copies_text(sources_, copies, indent);
+  }
+
+  std::string element_of(TensorId tensor, std::string_view type) {
+    if (sources_.is_constant(tensor)) return "*" + sources_.constant(tensor);
+    const RowPlace place = sources_.storage(tensor).whole();
+    return fmt::format("*(const {} *)stowage_row(memory, &{}, 0)", type, sources_.place(place, tensor));
+  }
+
+  /// Nothing if no operator of the body reads it.
+  std::string assignment(TensorId tensor, std::string_view type, std::string_view value) {
+    if (sources_.plan().tensors[tensor].views.empty()) return "";
+    const RowPlace place = sources_.storage(tensor).whole();
+    return fmt::format("    *({} *)stowage_row(memory, &{}, 0) = {};\n", type, sources_.place(place, tensor),
+                       value);
+  }
+
+  std::string condition_of(TensorId tensor) { return element_of(tensor, "uint8_t") + " != 0"; }
+
+  /// The calls of a body; the functions that it calls become definitions.
+  std::string calls_text(StepKind& kind, std::size_t b, std::string& definitions) {
+    std::string text;
+    for (StepKind& step : kind.bodies[b]) {
       const auto function = write(step);
       if (!function) continue;
       definitions += function->callees + comment_of(graph_, step) + definition_of(*function) + "\n";
       text += fmt::format("    {}(memory);\n", function->name);
     }
-    sources_.move_to(steps.empty() ? kind.position : steps.back().position);
-    return text + copies_text(sources_, given);
+    return text;
   }
 
   Sources& sources_;

@@ -1,5 +1,5 @@
-// If and IF as C, in one another, with branches that return what they compute, what others have computed, and
-// constants. They give what the interpreter gives, bit for bit.
+// If, IF, Loop and WHILE as C, in one another, with bodies that return what they compute, what others have computed,
+// and constants. They give what the interpreter gives, bit for bit.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ namespace {
 using testing::attribute;
 using testing::node;
 
-/// Convolutions and Ifs over a signal, or an image.
+/// Convolutions, Ifs and Loops over a signal, or an image.
 class BranchMaker {
  public:
   explicit BranchMaker(std::uint64_t seed) : random_(seed) {}
@@ -109,7 +109,37 @@ class BranchMaker {
     return testing::onnx_graph(parts);
   }
 
+  /// Carries two values, and may hand them on crosswise; a condition may end it after the first round.
+  void add_loop(testing::OnnxParts& parts, std::vector<std::string>& seen, int depth) {
+    const std::string round = name(), goes_on = name(), a = name(), b = name(), next = name();
+    testing::OnnxParts body{.name = name()};
+    body.inputs = {testing::tensor_value(round, {}, onnx::TensorProto::INT64),
+                   testing::tensor_value(goes_on, {}, onnx::TensorProto::BOOL),
+                   testing::tensor_value(a, {shape_.begin(), shape_.end()}),
+                   testing::tensor_value(b, {shape_.begin(), shape_.end()})};
+    body.nodes.push_back(node("Identity", {pick(0, 1) == 0 ? "c" : goes_on}, {next}));
+    body.outputs = {testing::tensor_value(next, {}, onnx::TensorProto::BOOL)};
+    std::vector<std::string> inner = seen;
+    inner.push_back(b);
+    inner.push_back(a);
+    add_chain(body, inner, 2);
+    if (depth < 2 && pick(0, 2) == 0) add_branches(body, inner, depth + 1);
+    const std::string sum = name(), other = name();
+    body.nodes.push_back(node("Add", {inner.back(), a}, {sum}));
+    body.nodes.push_back(node("Sigmoid", {b}, {other}));
+    const bool is_crosswise = pick(0, 1) == 0;
+    for (const std::string& result : {is_crosswise ? other : sum, is_crosswise ? sum : other})
+      body.outputs.push_back(testing::tensor_value(result, {shape_.begin(), shape_.end()}));
+    const std::string most = "most" + std::to_string(constants_.size());
+    constants_.push_back(testing::scalar(most, pick(0, 3)));
+    const std::vector<std::string> made{name(), name()};
+    parts.nodes.push_back(node("Loop", {most, pick(0, 1) == 0 ? "d" : "", any(seen), seen.back()}, made,
+                               {attribute("body", testing::onnx_graph(body))}));
+    seen.insert(seen.end(), made.begin(), made.end());
+  }
+
   void add_branches(testing::OnnxParts& parts, std::vector<std::string>& seen, int depth) {
+    if (pick(0, 2) == 0) return add_loop(parts, seen, depth);
     const auto results = static_cast<std::size_t>(pick(1, 3));
     std::vector<std::string> made;
     for (std::size_t r = 0; r < results; ++r) made.push_back(name());
@@ -177,6 +207,37 @@ TEST(GenerateBranches, BranchesOfTfliteReadConstantsWhereTheyAre) {
   packages.add("choice", generate_package(network, plan, {.name = "choice", .cases = 6}));
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
   EXPECT_FALSE(run_plan(network, plan, {.check = RunCheck::tensors}).fault);
+}
+
+/// Two rounds at most: the second flag becomes the first, and a constant the second.
+TEST(GenerateBranches, LoopsOfTflite) {
+  const auto vector_of = [](const std::string& name) {
+    return testing::TfliteTensor{.name = name, .shape = {1, 3}};
+  };
+  const auto flag = [](const std::string& name) {
+    return testing::TfliteTensor{.name = name, .shape = {}, .dtype = DType::boolean};
+  };
+  testing::TfliteTensor no = flag("no");
+  no.data = std::string(1, '\0');
+  const std::string bytes = testing::tflite_model(
+      {.subgraphs = {
+           {.tensors = {vector_of("x"), flag("f"), flag("g"), vector_of("y"), flag("f0"), flag("g0"),
+                        vector_of("z")},
+            .operators = {{.type = "WHILE", .inputs = {0, 1, 2}, .outputs = {3, 4, 5}, .bodies = {1, 2}},
+                          {.type = "RELU", .inputs = {3}, .outputs = {6}}},
+            .inputs = {0, 1, 2},
+            .outputs = {6}},
+           {.tensors = {vector_of("x1"), flag("f1"), flag("g1")}, .inputs = {0, 1, 2}, .outputs = {1}},
+           {.tensors = {vector_of("x2"), flag("f2"), flag("g2"), vector_of("y2"), no},
+            .operators = {{.type = "LOGISTIC", .inputs = {0}, .outputs = {3}}},
+            .inputs = {0, 1, 2},
+            .outputs = {3, 2, 4}}}});
+  const Network network = parse_network(bytes, "m.tflite", {.constants = true});
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  packages.add("rounds",
+               generate_package(network, make_plan(network.input).plan, {.name = "rounds", .cases = 8}));
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
 /// A branch that returns the constant, or that another operator runs, too, keeps it as an input.
