@@ -11,6 +11,7 @@
 #include "import/tflite_variables.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>

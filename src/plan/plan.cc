@@ -28,6 +28,13 @@ void expect_stream_for_rows(const PlanOptions& options) {
   if (options.io == Io::rows && !options.stream) throw UsageError("--io rows is for --stream");
 }
 
+/// A plan says nothing of what buffers have to do with each other beyond their lives.
+void expect_no_relations(const Problem& list) {
+  if (list.is_related())
+    throw UsageError(
+        "relations between buffers and reserved bytes have no place in a plan; `solve` takes them");
+}
+
 void expect_options_of_list(const PlanOptions& options) {
   if (options.stream) throw UsageError("--stream: a buffer list has no operators");
   if (options.io != Io::arena)
@@ -53,6 +60,7 @@ void align_by_options(Problem& list, const PlanOptions& options) {
 Plan plan_list(const ModelInfo& info, Problem list, const PlanOptions& options,
                const base::Deadline& deadline) {
   expect_options_of_list(options);
+  expect_no_relations(list);
   // Buffers that another program has put into several memories stay in them.
   const std::vector<Memory>& memories = list.memories.size() > 1 ? list.memories : options.memories;
   if (list.memories.size() > 1 && options.memories != PlanOptions().memories)
@@ -109,6 +117,7 @@ PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& opti
                           const Check& check) {
   const base::Deadline deadline = pack::deadline_of(options.solve);
   const auto begin = deadline.now();
+  expect_no_relations({.memories = options.memories});
   plan::expect_options_of_nearness(options);
   plan::expect_options_of_banks(inputs, options);
   const bool is_replaced = !options.near.empty() || options.banks;  // offsets are chosen again

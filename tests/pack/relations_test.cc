@@ -11,6 +11,7 @@
 #include "long_tests.h"
 #include "pack/relations/search.h"
 #include "stowage/error.h"
+#include "stowage/planner.h"
 #include "stowage/problem.h"
 
 namespace stowage {
@@ -216,6 +217,15 @@ TEST(Relations, AreForAutoAlone) {
   EXPECT_TRUE(obstacle_to("free-list", chain()));
   EXPECT_FALSE(obstacle_to("auto", chain()));
   EXPECT_THROW(static_cast<void>(solve(chain(), {.strategy = "free-list"})), UsageError);
+}
+
+TEST(Relations, AreNotForPlans) {
+  EXPECT_THROW(static_cast<void>(make_plan({.content = chain()})), UsageError);
+  PlanOptions options;
+  options.memories = {{.name = "arena", .capacity = 64, .reserved = {{0, 8}}}};
+  Problem plain = chain();
+  plain.relations = {};
+  EXPECT_THROW(static_cast<void>(make_plan({.content = plain}, options)), UsageError);
 }
 
 TEST(Relations, ContradictionsAreRejected) {

@@ -182,8 +182,8 @@ Arrangement construct(const Part& part, Scan& scan) {
 
 Arrangement ruin_and_recreate(const Part& part, Scan& scan, Arrangement best, std::int64_t goal,
                               Random& random, const base::Deadline& deadline) {
-  constexpr double hot = 0.4;
-  constexpr double cold = 0.12;
+  constexpr double first_temperature = 0.4;
+  constexpr double last_temperature = 0.12;
   constexpr double price_of_missing = 30;  // times the mean cost
   constexpr double dearest = 5;
   if (best.fits() && best.cost <= goal) return best;
@@ -199,12 +199,12 @@ Arrangement ruin_and_recreate(const Part& part, Scan& scan, Arrangement best, st
     return energy;
   };
   const double total = std::max(deadline.left().count(), 1e-6);
-  double temperature = hot;
+  double temperature = first_temperature;
   for (std::int64_t step = 0;; ++step) {
     if (step % 64 == 0) {
       if (deadline.is_over()) return best;
       const double used = std::clamp(1 - deadline.left().count() / total, 0.0, 1.0);
-      temperature = hot * std::pow(cold / hot, used);
+      temperature = first_temperature * std::pow(last_temperature / first_temperature, used);
     }
     std::vector<std::size_t> items = ruin.choose(now);
     std::vector<std::pair<std::size_t, Cell>> before;
