@@ -27,6 +27,8 @@ using Origins = std::vector<std::int32_t>;
 template <typename Element>
 std::vector<Element> run_kernel(const kernels::Signature& signature, const Origins& input) {
   const kernels::Kernel kernel = kernels::prepare(signature, KernelSet::plain);
+  for (std::size_t i = 1; i < signature.inputs.size(); ++i)
+    if (signature.has_input(i) && !signature.inputs[i]->is_constant) refuse("its input {} is computed", i);
   std::vector<const std::byte*> inputs;
   for (const auto& argument : signature.inputs)
     inputs.push_back(argument && argument->is_constant ? argument->constant.data() : nullptr);

@@ -132,7 +132,9 @@ std::string initialiser(DType dtype, std::span<const std::byte> data) {
     case DType::float32:
       return numbers<float>(data, [](float number) { return literal(number); });
     case DType::float64:
-      return numbers<double>(data, [](double number) { return fmt::format("{:.17g}", number); });
+      return numbers<double>(data, [](double number) {
+        return std::isfinite(number) ? fmt::format("{:.17g}", number) : literal(static_cast<float>(number));
+      });
     default:
       kernels::refuse("element type {} is not supported", name_of(dtype));
   }

@@ -50,7 +50,8 @@ class Tiling {
     RowModel result = model_;
     for (std::size_t op = 0; op < model_.operators.size(); ++op) {
       for (std::size_t a = 0; a < model_.operators[op].reads.size(); ++a) {
-        if (const auto again = again_before(op, a)) compute_again(*again, result);
+        const auto again = again_before(op, a);
+        if (again && are_once(*again, result)) compute_again(*again, result);
       }
     }
     return result;
@@ -127,6 +128,16 @@ class Tiling {
         return is_own(access.tensor) || !taker || *taker > again.reader;
       });
     });
+  }
+
+  /// Whether none of them runs again for another reader, or reads copies: copies of copies are not made.
+  [[nodiscard]] static bool are_once(const Again& again, const RowModel& result) {
+    const auto is_once = [&](std::size_t op) {
+      const Operator& it = result.operators[op];
+      return it.again.empty() &&
+             std::ranges::none_of(it.reads, [](const Access& access) { return access.tile.has_value(); });
+    };
+    return is_once(again.reader) && std::ranges::all_of(again.operators, is_once);
   }
 
   void compute_again(const Again& again, RowModel& result) const {

@@ -357,6 +357,26 @@ TEST(StreamTiles, LowerThePeakWithinTheFactor) {
   EXPECT_GT(lower, 20);
 }
 
+/// Two readers of wholes, one behind the other: copies of copies are not made, so every read is of a row that is there.
+TEST(StreamTiles, ReadersOfCopiesAreComputedOnce) {
+  RowModel model;
+  model.tensors = {{.rows = 4, .bytes_per_row = 8, .axis = 0, .source = 0}};
+  model.operators = {{.rows = 4, .writes = {0}}};
+  const std::size_t first = append(model, 0, {}, 4, 8, 0);
+  const std::size_t keys = append(model, first, {}, 4, 8, 40);
+  model.tensors[keys].is_whole = true;
+  const std::size_t scores = append(model, keys, {.scale = 0, .taps = 4}, 4, 8, 40);
+  model.tensors[scores].is_whole = true;
+  const std::size_t last = append(model, scores, {.scale = 0, .taps = 4}, 4, 8, 40);
+  model.tensors[last].leaves = true;
+  const RowModel tiled = in_tiles(model, 2);
+  EXPECT_NE(tiled, model);
+  for (const Operator& op : tiled.operators) {
+    for (const Access& access : op.reads) EXPECT_FALSE(access.tile && !op.again.empty());
+  }
+  static_cast<void>(unroll(tiled));
+}
+
 TEST(StreamTiles, WhatServesOthersIsComputedOnce) {
   std::mt19937_64 random(13);
   RowModel model = heads(random, 1);
