@@ -1,3 +1,8 @@
+// What changed from one plan to another. Buffers with one id are the same; steps are compared in order, without the buffers
+// that they use, so that a plan that only moved buffers runs the same.
+//
+// Cost: n log n in buffers and steps.
+
 #include "stowage/difference.h"
 
 #include <fmt/format.h>

@@ -213,6 +213,15 @@ TEST(Relations, SaysWhichBuffersAreTooMany) {
   EXPECT_TRUE(faults_of(problem, solution).empty());
 }
 
+TEST(Relations, ARangeWithoutAnAlignedOffsetIsNone) {
+  Problem problem{.buffers = {live("a", 4, 0, 1)}, .memories = {{.name = "vec", .capacity = 7}}};
+  problem.buffers[0].alignment = 4;
+  problem.memories[0].reserved = {{0, 1}};
+  const Solution solution = solve(problem);
+  EXPECT_EQ(solution.outcome, Outcome::exceeds_capacity);
+  EXPECT_TRUE(solution.cannot_fit);
+}
+
 TEST(Relations, AreForAutoAlone) {
   EXPECT_TRUE(obstacle_to("free-list", chain()));
   EXPECT_FALSE(obstacle_to("auto", chain()));

@@ -179,6 +179,7 @@ std::optional<Overload> overload_of(const Problem& problem, const std::vector<Gr
 std::vector<Range> ranges_of(const Problem& problem, const Group& group, Bytes unit,
                              std::span<const Cell> first_cells) {
   const Cell size = rounded_up(group.size, unit) / unit;
+  const Cell step = std::max<Cell>(group.alignment / unit, 1);
   std::vector<Range> ranges;
   for (const std::size_t m : group.memories) {
     const Memory& memory = problem.memories[m];
@@ -196,6 +197,7 @@ std::vector<Range> ranges_of(const Problem& problem, const Group& group, Bytes u
           const Cell pin = *group.pinned / unit;
           range = {std::max(pin, range.first), std::min(pin, range.last)};
         }
+        range = {rounded_up(range.first, step), range.last / step * step};
         if (range.first <= range.last)
           ranges.push_back({first_cells[m] + range.first, first_cells[m] + range.last});
       }

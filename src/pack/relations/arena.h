@@ -32,8 +32,9 @@ struct Range {
 /// Buffers with one offset, as one block.
 struct Item {
   Cell size = 0;
-  Cell step = 1;                        ///< Its first cell is a multiple of this.
-  std::vector<Range> ranges{};          ///< Where its first cell may be: ascending, apart.
+  Cell step = 1;  ///< Its first cell is a multiple of this.
+  std::vector<Range>
+      ranges{};  ///< Where its first cell may be: ascending, apart; ends are multiples of `step`.
   std::vector<Neighbour> neighbours{};  ///< Ascending, hard or of some cost.
 };
 

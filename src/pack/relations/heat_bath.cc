@@ -48,7 +48,7 @@ class HeatBath {
       auto& own = weights_.emplace_back();
       for (const Neighbour& it : part.items[i].neighbours)
         own.push_back(it.is_hard ? hard * scale : static_cast<double>(it.cost) * unit);
-      if (cells_[i] == nowhere) place_anywhere(i);
+      if (cells_[i] == nowhere) cells_[i] = part.items[i].ranges.at(0).first;
     }
     for (std::size_t i = 0; i < part.items.size(); ++i) count(i);
     soft_ /= 2;
@@ -76,18 +76,6 @@ class HeatBath {
   }
 
  private:
-  void place_anywhere(std::size_t item) {
-    const auto& ranges = part_.items[item].ranges;
-    const Cell step = part_.items[item].step;
-    for (const Range& range : ranges) {
-      const Cell first = (range.first + step - 1) / step * step;
-      if (first <= range.last) {
-        cells_[item] = first;
-        return;
-      }
-    }
-  }
-
   /// Adds what an item shares with its neighbours.
   void count(std::size_t item) {
     for (const Neighbour& it : part_.items[item].neighbours) {

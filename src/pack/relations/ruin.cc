@@ -29,16 +29,6 @@ std::int64_t cost_of(const Part& part, std::size_t item, const Cells& cells) {
   return cost;
 }
 
-Arrangement arrangement_of(const Part& part, Cells cells) {
-  Arrangement all{.cells = std::move(cells)};
-  for (std::size_t i = 0; i < part.items.size(); ++i) {
-    if (all.cells[i] == nowhere) ++all.missing;
-    all.cost += cost_of(part, i, all.cells);
-  }
-  all.cost /= 2;
-  return all;
-}
-
 double mean_cost(const Part& part) {
   double sum = 0;
   double count = 0;

@@ -39,9 +39,6 @@ struct Arrangement {
 /// What an item costs with its neighbours, if none is in the way. 0 if it is nowhere.
 [[nodiscard]] std::int64_t cost_of(const Part& part, std::size_t item, const Cells& cells);
 
-/// Cost of all, each pair once.
-[[nodiscard]] Arrangement arrangement_of(const Part& part, Cells cells);
-
 /// The mean cost of neighbours that may share cells, at least 1.
 [[nodiscard]] double mean_cost(const Part& part);
 
