@@ -117,7 +117,7 @@ class WaySearch {
   /// Whether the search was truncated and a lower plan may exist. No bound is proven for axes that were not tried.
   [[nodiscard]] bool is_cut_short() const {
     if (!is_good_enough()) return is_cut_ || are_axes_cut_ || deadline_.is_over();
-    return are_axes_cut_ && peak_ > options_.memories[0].capacity.value_or(0);
+    return are_axes_cut_ && peak_ > capacity();
   }
   [[nodiscard]] bool are_axes_cut() const { return are_axes_cut_; }
   /// What the lowest plan is made from.
@@ -133,15 +133,20 @@ class WaySearch {
             .axes = way.turns ? axes_for(way) : stream::ChosenAxes{}};
   }
 
-  /// The axes that help one of the ways may not help another: rows in place want others than rows apart.
+  /// The axes that help one of the ways may not help another: rows in place want others than rows apart. The bound is
+  /// claimed for both.
   void find_axes(const std::vector<Way>& ways, const Deadline& deadline) {
-    for (const Way& way : ways) {
+    const auto find = [&](const Way& way) {
       const bool is_new = way.turns && way.io == ways[0].io && !axes_.contains(way.in_place);
-      if (!is_new || deadline.is_over()) continue;
+      if (!is_new || deadline.is_over()) return;
       axes_[way.in_place];
       axes_[way.in_place] =
           stream::axes_where_it_helps(graph_, instance_options(way), {work_on_regions, deadline});
-    }
+    };
+    for (const Way& way : ways) find(way);
+    Way apart = ways[0];
+    apart.in_place = InPlace::never;
+    find(apart);
     are_axes_cut_ = deadline.is_over();
   }
 
@@ -160,7 +165,7 @@ class WaySearch {
   [[nodiscard]] bool is_good_enough() const {
     if (peak_ > whole_.peak) return false;
     const Bytes least = options_.stream->recompute > 1 ? 0 : bound_;
-    return peak_ <= std::max(least, options_.memories[0].capacity.value_or(0));
+    return peak_ <= std::max(least, capacity());
   }
 
   /// Null if time is up.
@@ -198,9 +203,10 @@ class WaySearch {
     }
     streamed.program = stream::unroll(streamed.model, {.deadline = deadline});
     streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
+    // A target that is known for later ways alone would give them other orders than if they were the first.
     const Deadline scheduling = deadline.part(share_of_affine());
     streamed.affine =
-        stream::affine_order(streamed.model, streamed.program, target(), {work_on_regions, scheduling});
+        stream::affine_order(streamed.model, streamed.program, capacity(), {work_on_regions, scheduling});
     note_end_of(scheduling);
     // The search has run the schedule step by step. One that isl refutes is not offered all the same. Recomputed
     // rows follow no affine access, so isl is not asked about them.
@@ -395,7 +401,8 @@ class WaySearch {
   }
 
   /// A load that is good enough for an order.
-  [[nodiscard]] Bytes target() const { return std::max(bound_, options_.memories[0].capacity.value_or(0)); }
+  [[nodiscard]] Bytes target() const { return std::max(bound_, capacity()); }
+  [[nodiscard]] Bytes capacity() const { return options_.memories[0].capacity.value_or(0); }
 
   void add_orders(const stream::RowProgram& program, const std::vector<stream::IterationId>& steps,
                   const RowOrder& kind, const Deadline& deadline, std::vector<RowOrder>& orders) {

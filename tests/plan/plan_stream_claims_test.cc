@@ -334,5 +334,53 @@ TEST(PlanStreamClaims, HoldForOrdersThatWereNotAskedFor) {
   }
 }
 
+/// Rows apart may follow other axes than rows in place, and be lower there.
+TEST(PlanStreamClaims, HoldForRowsApartWhereSharingWasAskedFor) {
+  using testing::node;
+  const onnx::ModelProto model = testing::onnx_model(
+      {.nodes = {node("MatMul", {"x", "w"}, {"product"}), node("Abs", {"other"}, {"y"}),
+                 node("Pad", {"product", "pads"}, {"padded"},
+                      {testing::attribute("mode", std::string("edge"))}),
+                 node("Transpose", {"padded"}, {"z"},
+                      {testing::attribute("perm", std::vector<std::int64_t>{0, 1, 3, 2})})},
+       .inputs = {testing::tensor_value("other", {1, 3, 4, 7}), testing::tensor_value("x", {1, 4, 5, 5})},
+       .outputs = {testing::value_of_any_shape("y"), testing::value_of_any_shape("z")},
+       .initializers = {testing::zeros("w", {5, 2}), testing::vector_of("pads", {0, 0, 1, 0, 0, 0, 0, 0})}});
+  const Input input = parse_network(model.SerializeAsString(), "m.onnx", {}).input;
+  PlanOptions rows = with_effort(250, Io::rows, 2);
+  rows.stream->granule = 1;
+  const Bytes reached = sound_plan(input, rows).summary.peak;
+  rows.alias = Alias::all;
+  const Plan plan = sound_plan(input, rows);
+  const Claim* const claim = claim_in(plan, ClaimScope::stream);
+  ASSERT_NE(claim, nullptr);
+  EXPECT_LE(claim->lower_bound, reached);
+}
+
+/// Of orders of rows with the same load, one is packed better: it is found with other choices beside it, too.
+TEST(PlanStreamClaims, ChoicesOfSharingGiveTheOrderThatNoSharingGives) {
+  using testing::node;
+  const onnx::ModelProto model = testing::onnx_model(
+      {.nodes = {node("Concat", {"x", "x"}, {"twice"}, {testing::attribute("axis", std::int64_t{2})}),
+                 node("Add", {"w", "x"}, {"sum"}), node("Max", {"sum", "sum"}, {"most"}),
+                 node("Split", {"most", "sizes"}, {"y", "half"},
+                      {testing::attribute("axis", std::int64_t{1})}),
+                 node("Conv", {"half", "filter"}, {"z"},
+                      {testing::attribute("auto_pad", std::string("SAME_LOWER")),
+                       testing::attribute("kernel_shape", std::vector<std::int64_t>{3, 5})}),
+                 node("Softmax", {"twice"}, {"u"}, {testing::attribute("axis", std::int64_t{3})})},
+       .inputs = {testing::tensor_value("x", {1, 4, 7, 7})},
+       .outputs = {testing::value_of_any_shape("y"), testing::value_of_any_shape("z"),
+                   testing::value_of_any_shape("u")},
+       .initializers = {testing::zeros("w", {1}), testing::vector_of("sizes", {2, 2}),
+                        testing::zeros("filter", {3, 2, 3, 5})}});
+  const Input input = parse_network(model.SerializeAsString(), "m.onnx", {}).input;
+  PlanOptions rows = with_effort(250, Io::rows, 64);
+  rows.stream->granule = 1;
+  const Bytes chosen = sound_plan(input, rows).summary.peak;
+  rows.alias = Alias::none;
+  EXPECT_LE(chosen, sound_plan(input, rows).summary.peak);
+}
+
 }  // namespace
 }  // namespace stowage
