@@ -39,12 +39,14 @@ struct ScratchRequest {
 /// A size that a model file leaves open, as the user gives it.
 struct GivenSize {
   GivenSize(std::int64_t size) : most(size) {}  // NOLINT(google-explicit-constructor): most sizes are numbers
-  GivenSize(std::int64_t smallest, std::int64_t largest) : most(largest), least(smallest) {}
+  GivenSize(std::int64_t smallest, std::int64_t largest, std::int64_t distance = 1)
+      : most(largest), least(smallest), step(distance) {}
 
   std::int64_t most = 0;
   /// The plan must hold for every size from `least` to `most`. None: if the caller decides the size, it is
   /// exactly `most`; if the network computes it, it is at most `most`.
   std::optional<std::int64_t> least{};
+  std::int64_t step = 1;  ///< Of the sizes from `least` to `most`, those at whole steps from `least`.
 
   bool operator==(const GivenSize&) const = default;
 };

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/option_table.h"
+#include "cli/typed.h"
 #include "cli/wanted_files.h"
 #include "stowage/error.h"
 #include "stowage/version.h"
@@ -163,6 +164,10 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   app.add_flag("--print-loops", command.print_loops,
                "Print the loop nest of a streamed plan; needs --layout ring")
       ->group(group);
+  add(app, "--fit", command.fit,
+      "NAME of a dimension: the largest size for which one plan for every size up to it fits --capacity; "
+      "--dim "
+      "NAME=A..B limits the search");
   app.add_flag("--unpin", command.unpin,
                "Place the buffers of a list anew, without the offsets that it gives")
       ->group("Memories");
@@ -275,23 +280,6 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;
 }
 
-/// The command line as a shell takes it.
-std::string typed(int argc, char** argv) {
-  std::string line = "stowage";
-  for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc)) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-    if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) {
-      line += " " + argument;
-      continue;
-    }
-    line += " '";
-    for (const char letter : argument) line += letter == '\'' ? "'\\''" : std::string(1, letter);
-    line += "'";
-  }
-  return line;
-}
-
 ExitStatus run_program(int argc, char** argv) {
   CLI::App app("stowage: a static memory planner for neural networks", "stowage");
   app.require_subcommand(1);
@@ -344,7 +332,7 @@ ExitStatus run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error, std::cout, std::cerr) == 0 ? ExitStatus::done : ExitStatus::wrong_usage;
   }
-  plan.typed = tflm.typed = typed(argc, argv);
+  plan.typed = tflm.typed = stowage::cli::typed(argc, argv);
   for (const CLI::App* const given : app.get_subcommands()) stowage::cli::note_accepted(*given);
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
   if (tflm_app.parsed()) return stowage::cli::run_plan(tflm);

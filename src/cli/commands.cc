@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/open_sizes.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/tflm.h"
@@ -237,7 +238,19 @@ void expect_loops(const PlanCommand& command, const PlanOptions& options) {
   if (command.json) throw UsageError("--print-loops excludes --json");
 }
 
-ExitStatus run_plan(const PlanCommand& command) {
+/// The models of a plan. Of sizes that are missing, what some would need is shown.
+std::vector<Input> inputs_of(const PlanCommand& command, const PlanOptions& options) {
+  try {
+    return read_models(command.inputs, command.model, wanted_for(options));
+  } catch (const OpenSizesError& open) {
+    const bool wants_answer = command.inputs.size() == 1 && command.output.named().empty() && !command.json;
+    if (wants_answer) show_open_sizes(command, open, options);
+    throw;
+  }
+}
+
+ExitStatus run_plan(const PlanCommand& given) {
+  PlanCommand command = given;
   expect_different_files(files_of_models(command.inputs), command.output.named());
   const std::vector<WantedFile> files = command.files();
   expect_files(command);
@@ -251,8 +264,8 @@ ExitStatus run_plan(const PlanCommand& command) {
   } else if (!command.runtime.empty() || !command.kernels.empty()) {
     throw UsageError("--runtime and --kernels are options of `stowage tflm`");
   }
-  std::vector<Input> inputs =
-      tflm ? tflm->inputs() : read_models(command.inputs, command.model, wanted_for(options));
+  if (!command.fit.empty()) fit_dimension(command, options);
+  std::vector<Input> inputs = tflm ? tflm->inputs() : inputs_of(command, options);
   print_notes(inputs);
   expect_what_if(command, inputs);
   if (command.unpin) std::ranges::transform(inputs, inputs.begin(), without_pins);

@@ -34,6 +34,7 @@ struct PlanCommand {
   std::string budget;     ///< A size.
   std::string typed;      ///< The command line, for the report.
   std::string prefix;     ///< Of names in the header and in the BufferPlan; empty: "stowage".
+  std::string fit;        ///< A dimension whose largest size is wanted.
   bool unpin = false;     ///< Without the offsets that lists give.
   bool no_names = false;  ///< In the header.
   bool is_for_tflm = false;

@@ -87,7 +87,9 @@ constexpr std::array<OptionRow, 31> option_rows{{
     {"sort", &PlanTexts::sort, still_accepted, "--strategy rectangle:sort=KEYS"},
     {"rounds", &PlanTexts::rounds, still_accepted, "--strategy rectangle:rounds=N"},
     {"dim", &ModelTexts::dims, usual,
-     "NAME=N: size of a symbolic dimension; ..N: every size up to N, N..N: exactly N", false},
+     "NAME=N: size of a symbolic dimension, or of an axis without a name, as INPUT[AXIS]; ..N: every size up "
+     "to N, A..B:STEP: every size in steps from A, N..N: exactly N",
+     false},
     {"shape", &ModelTexts::shapes, usual,
      "TENSOR=1,3,224,224: a shape that the file leaves open; sizes as for --dim. A number is exact for "
      "inputs, "

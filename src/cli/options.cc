@@ -40,13 +40,17 @@ std::int64_t parse_number(std::string_view flag, std::string_view text, std::int
   return *number;
 }
 
-/// SIZE, ..MOST or LEAST..MOST.
+/// SIZE, ..MOST or LEAST..MOST, and for a range :STEP.
 GivenSize parse_given_size(std::string_view flag, std::string_view text) {
   constexpr std::string_view dots = "..";
   const std::size_t range = text.find(dots);
   if (range == std::string_view::npos) return parse_number(flag, text, 0);
-  const std::int64_t least = range == 0 ? 1 : parse_number(flag, text.substr(0, range), 0);
-  return {least, parse_number(flag, text.substr(range + dots.size()), least)};
+  const std::string_view behind = text.substr(range + dots.size());
+  const std::size_t colon = behind.find(':');
+  const bool has_step = colon != std::string_view::npos;
+  const std::int64_t step = has_step ? parse_number(flag, behind.substr(colon + 1), 1) : 1;
+  const std::int64_t least = range == 0 ? step : parse_number(flag, text.substr(0, range), 0);
+  return {least, parse_number(flag, behind.substr(0, colon), least), step};
 }
 
 double parse_real(std::string_view flag, std::string_view text, double least, double most) {

@@ -147,7 +147,7 @@ class Trials {
   static std::string in_words(const GivenSize& given, std::int64_t most) {
     if (!given.least) return std::to_string(most);
     const std::int64_t least = *given.least == given.most ? most : std::min(*given.least, most);
-    return fmt::format("{}..{}", least, most);
+    return fmt::format("{}..{}:{}", least, most - (most - least) % given.step, given.step);
   }
 
   /// Sizes of the input that the command gives: half of each, and others for the curve.

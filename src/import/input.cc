@@ -13,6 +13,7 @@
 #include "stowage/error.h"
 #include "stowage/import.h"
 #include "stowage/network.h"
+#include "stowage/open_sizes.h"
 
 namespace stowage {
 namespace {
@@ -127,6 +128,8 @@ Input read_input_of(import::Source source, const std::string& name, const Import
     input.info = info_of(file, format);
     if (auto* const graph = std::get_if<Graph>(&input.content)) make_names_printable(*graph, input.info.name);
     return input;
+  } catch (const OpenSizesError& error) {
+    throw error.in_file(name);
   } catch (const Error& error) {
     throw error.in_file(name);
   }
@@ -142,6 +145,8 @@ Network read_network_of(import::Source source, const std::string& name, const Im
     make_names_printable(std::get<Graph>(network.input.content), network.input.info.name);
     add_rows(network);
     return network;
+  } catch (const OpenSizesError& error) {
+    throw error.in_file(name);
   } catch (const Error& error) {
     throw error.in_file(name);
   }

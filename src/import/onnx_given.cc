@@ -33,6 +33,7 @@ void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
   std::set<std::string_view> dimensions;
   for (const wire::GraphProto* const proto : model.protos) collect_dimension_names(*proto, dimensions);
   dimensions.erase("");  // unnamed dimensions
+  for (const auto& named : model.named) dimensions.insert(named->names.begin(), named->names.end());
   std::set<std::string_view> tensors;
   if (!options.shapes.empty() || !options.bounds.empty()) {
     for (const Tensor& tensor : model.graph.tensors) tensors.insert(tensor.name);
@@ -59,6 +60,10 @@ void expect_sizes(const ImportOptions& options) {
       throw UsageError(
           fmt::format("{} {}: {}..{} is no range of sizes, expected the smallest before the largest", flag,
                       base::quoted(name), *size.least, size.most));
+    if (size.step < 1 || (size.most - size.least.value_or(size.most)) % size.step != 0)
+      throw UsageError(
+          fmt::format("{} {}: {} is not whole steps of {} from {}, expected a largest size that is", flag,
+                      base::quoted(name), size.most, size.step, size.least.value_or(0)));
   };
   for (const auto& [name, size] : options.dims) expect("--dim", name, size);
   for (const auto& [name, shape] : options.shapes) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "stowage/error.h"
+#include "stowage/open_sizes.h"
 
 namespace stowage::import {
 namespace {
@@ -71,6 +72,7 @@ class Resolver {
     define_inputs(proto, index);
     define_results(proto, index);
     note_declarations(proto);
+    if (index == 0) name_open_axes();
     connect(proto, index);
     scopes_.pop_back();
     return index;
@@ -140,6 +142,27 @@ class Resolver {
         const auto it = scopes_.back().find(value.name);
         if (it != scopes_.back().end() && value.type) result_.declared[it->second] = &*value.type;
       }
+    }
+  }
+
+  /// A size that the caller decides has a name, in the file or by its place.
+  void name_open_axes() {
+    const auto is_unnamed = [](const wire::Dimension& it) {
+      return it.name.empty() && it.size.value_or(-1) == -1;
+    };
+    for (const TensorId input : result_.graph.subgraphs[0].inputs) {
+      const wire::TypeProto* const declared = result_.declared[input];
+      if (declared == nullptr || !declared->shape || std::ranges::none_of(*declared->shape, is_unnamed))
+        continue;
+      const auto named = std::make_shared<NamedType>(NamedType{.type = *declared});
+      for (std::size_t axis = 0; axis < named->type.shape->size(); ++axis) {
+        wire::Dimension& dimension = (*named->type.shape)[axis];
+        if (!is_unnamed(dimension)) continue;
+        named->names.push_back(name_of_axis(result_.graph.tensors[input].name, axis));
+        dimension = {.name = named->names.back()};
+      }
+      result_.declared[input] = &named->type;
+      result_.named.push_back(named);
     }
   }
 

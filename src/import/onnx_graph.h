@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +15,12 @@ namespace stowage::import {
 /// The operator sets that a model imports, by domain; "" is the standard's own.
 using Versions = std::map<std::string, int, std::less<>>;
 
+/// A type with the names of its open axes.
+struct NamedType {
+  wire::TypeProto type{};
+  std::list<std::string> names{};  ///< What `type` points into.
+};
+
 /// A Graph with names but no sizes yet, and the file's entry for each of its parts.
 struct OnnxGraph {
   Graph graph;
@@ -22,6 +29,8 @@ struct OnnxGraph {
   std::vector<const wire::TypeProto*> declared;            ///< Per tensor; null if the file declares no type.
   std::vector<const wire::TensorProto*> initializers;      ///< Per tensor; null if it has none.
   std::vector<std::shared_ptr<const wire::NodeProto>> made{};  ///< Nodes that are not in the file.
+  /// Types of inputs of which the file does not name an open axis: these have names, TENSOR[AXIS].
+  std::vector<std::shared_ptr<const NamedType>> named{};
 };
 
 /// Resolves names to tensors; bodies also see the scopes around them. Throws Error for a name that is

@@ -12,6 +12,7 @@
 #include "import/onnx_unread.h"
 #include "operators/facts.h"
 #include "stowage/error.h"
+#include "stowage/open_sizes.h"
 
 namespace stowage::import {
 namespace {
@@ -34,12 +35,23 @@ void Inference::expect_inputs_settled() {
     if (!is_settled({input})) open.push_back({input});
   }
   if (open.empty()) return;
-  try {
-    infer(0);
-    collect_open(0, open);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the inputs come first
+  const auto has_names = [&](const OpenTensor& it) {
+    return has_element_type(types_[it.tensor]) && types_[it.tensor].dims;
+  };
+  const auto unknown = std::ranges::find_if_not(open, has_names);
+  if (unknown != open.end()) ask_for({*unknown});
+  std::vector<OpenSize> sizes;
+  for (const OpenTensor& it : open) {
+    const Dims& dims = *types_[it.tensor].dims;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      if (dims[axis]) continue;
+      const std::string name((*model_.declared[it.tensor]->shape)[axis].name);
+      auto same = std::ranges::find(sizes, name, &OpenSize::name);
+      if (same == sizes.end()) same = sizes.insert(sizes.end(), {.name = name});
+      same->places.push_back({graph().tensors[it.tensor].name, axis});
+    }
   }
-  ask_for(open);
+  throw OpenSizesError(std::move(sizes));
 }
 
 void Inference::expect_settled() {

@@ -72,8 +72,11 @@ class Box {
     return within(range, it.most / denominator * numerator + it.most % denominator * numerator / denominator);
   }
 
+  /// The next smaller size of the range.
   [[nodiscard]] std::int64_t within(std::size_t range, std::int64_t size) const {
-    return std::clamp(size, *ranges_[range].least, ranges_[range].most);
+    const GivenSize& it = ranges_[range];
+    const std::int64_t above = std::clamp(size, *it.least, it.most) - *it.least;
+    return *it.least + above / it.step * it.step;
   }
 
   /// The same for all ranges.
@@ -85,7 +88,8 @@ class Box {
 
   [[nodiscard]] Sizes moved(std::int64_t distance) const {
     Sizes sizes;
-    for (std::size_t r = 0; r < size(); ++r) sizes.push_back(within(r, ranges_[r].most - distance));
+    for (std::size_t r = 0; r < size(); ++r)
+      sizes.push_back(within(r, ranges_[r].most - distance * ranges_[r].step));
     return sizes;
   }
 
@@ -93,7 +97,7 @@ class Box {
   [[nodiscard]] std::vector<Sizes> all() const {
     std::int64_t count = 1;
     for (const GivenSize& range : ranges_) {
-      const std::int64_t extent = range.most - *range.least + 1;
+      const std::int64_t extent = (range.most - *range.least) / range.step + 1;
       if (extent > most_enumerated / count) return {};
       count *= extent;
     }
@@ -101,7 +105,7 @@ class Box {
     for (const GivenSize& range : ranges_) {
       std::vector<Sizes> longer;
       for (const Sizes& sizes : every) {
-        for (std::int64_t size = *range.least; size <= range.most; ++size) {
+        for (std::int64_t size = *range.least; size <= range.most; size += range.step) {
           longer.push_back(sizes);
           longer.back().push_back(size);
         }
@@ -165,16 +169,18 @@ class Drawing {
     draw_at_random();
   }
 
-  /// One range without the others, halved and at 1, which is below what the others make of a minimum; with one of the
-  /// others where the model rejects that.
+  /// One range without the others, halved and at 0 and 1, which are below what the others make of a minimum; with one
+  /// of the others where the model rejects that.
   void draw_apart() {
     if (box_.size() < 2) return;
     std::vector<std::size_t> bound;
     for (std::size_t r = 0; r < box_.size(); ++r) {
       if (!draw(with_part({r}))) bound.push_back(r);
-      Sizes sizes = box_.largest();
-      sizes[r] = box_.within(r, 1);
-      draw(sizes);
+      for (const std::int64_t few : {0, 1}) {
+        Sizes sizes = box_.largest();
+        sizes[r] = box_.within(r, few);
+        draw(sizes);
+      }
     }
     std::size_t pairs = 0;
     for (std::size_t i = 0; i < bound.size(); ++i)

@@ -107,9 +107,6 @@ bool has_effect(BuiltinOperator builtin, const Operator& op, const std::vector<T
 }
 
 void check_option_names(const ImportOptions& options, const Graph& graph) {
-  if (!options.dims.empty()) {
-    throw UsageError("--dim " + base::quoted(options.dims.begin()->first) + ": TFLite names no dimensions");
-  }
   if (options.shapes.empty() && options.bounds.empty()) return;
   std::unordered_set<std::string_view> names;
   for (const Tensor& tensor : graph.tensors) names.insert(tensor.name);
@@ -387,7 +384,8 @@ class Reader {
 
 }  // namespace
 
-ReadGraph read_graph(const TfliteFile& file, const ImportOptions& options) {
+ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
+  const ImportOptions options = with_dims_as_shapes(given, file.model());
   std::size_t readings = 0;
   const auto read_at = [&](const ImportOptions& sizes) {
     return Reader(file.model(), file.bytes(), sizes, readings++).read();

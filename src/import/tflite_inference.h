@@ -24,6 +24,8 @@ struct KnownTensor {
 
 /// The dimensions that the file fixes; none if it leaves even the rank open.
 [[nodiscard]] std::optional<Dims> fixed_dims(const tflite::Tensor& tensor);
+/// An omitted vector is an empty one.
+[[nodiscard]] Shape integers_in(const flatbuffers::Vector<std::int32_t>* numbers);
 
 /// Infers the shapes of one reading. See tflite_shapes.cc for the operators, tflite_open.cc for what the user gives.
 class TfliteInference {
@@ -65,6 +67,7 @@ class TfliteInference {
   void collect_open();
   void collect_open(std::size_t subgraph, std::set<std::size_t>& seen);
   void collect_open(std::size_t subgraph, std::size_t o);
+  [[noreturn]] void ask_for_inputs() const;
   [[noreturn]] void ask_for_open() const;
   [[nodiscard]] std::string option_for(const OpenTensor& it, std::string_view size) const;
   void expect_agreement() const;

@@ -7,12 +7,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "import/open_sizes.h"
 #include "import/tflite_inference.h"
 #include "import/tflite_tables.h"
 #include "stowage/error.h"
+#include "stowage/open_sizes.h"
 
 namespace stowage::import {
 namespace {
@@ -31,7 +35,58 @@ bool is_chosen(const Shape& shape, std::size_t axis) {
   return shape[axis] > 1 || (axis == 0 && shape.size() > 1 && shape[axis] == 1);
 }
 
+/// Sizes of the open axes of inputs.
+std::vector<OpenSize> sizes_of(const std::string& tensor, const Dims& dims) {
+  std::vector<OpenSize> sizes;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis)
+    if (!dims[axis]) sizes.push_back({name_of_axis(tensor, axis), {{tensor, axis}}});
+  return sizes;
+}
+
 }  // namespace
+
+ImportOptions with_dims_as_shapes(const ImportOptions& options, const tflite::Model& model) {
+  ImportOptions result = options;
+  result.dims.clear();
+  std::set<std::string> used;
+  const auto& graph = at(model.subgraphs(), 0);
+  for (std::size_t i = 0; i < count(graph.inputs()) && !options.dims.empty(); ++i) {
+    const tflite::Tensor& input =
+        at(graph.tensors(),
+           static_cast<std::size_t>(graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i))));
+    const std::string name = input.name() == nullptr ? std::string() : input.name()->str();
+    Dims open = fixed_dims(input).value_or(Dims());
+    const Shape in_file = integers_in(input.shape());
+    GivenShape shape;
+    bool is_given = false;
+    for (std::size_t d = 0; d < open.size(); ++d) {
+      const auto size = options.dims.find(name_of_axis(name, d));
+      if (size != options.dims.end()) {
+        if (open[d])
+          throw UsageError(fmt::format("--dim {}: has no effect, as the file says {}",
+                                       base::quoted(size->first), *open[d]));
+        shape.push_back(size->second);
+        is_given = used.insert(size->first).second;
+      } else if (open[d] || is_chosen(in_file, d)) {
+        shape.emplace_back(in_file[d]);
+      } else {
+        shape.emplace_back(1);
+        continue;
+      }
+      open[d] = shape.back().most;
+    }
+    if (!is_given) continue;
+    if (auto sizes = sizes_of(name, open); !sizes.empty()) throw OpenSizesError(std::move(sizes));
+    if (!result.shapes.emplace(name, shape).second)
+      throw UsageError(fmt::format("--shape {}: its sizes are given by --dim, too", base::quoted(name)));
+  }
+  for (const auto& [name, size] : options.dims)
+    if (!used.contains(name))
+      throw UsageError(
+          fmt::format("--dim {}: TFLite names no dimensions, expected an axis of an input, as INPUT[1]",
+                      base::quoted(name)));
+  return result;
+}
 
 /// Text has no fixed size, and a handle needs none.
 bool TfliteInference::is_settled(TensorId t) const {
@@ -167,18 +222,23 @@ std::string TfliteInference::option_for(const OpenTensor& it, std::string_view s
   return text;
 }
 
+void TfliteInference::ask_for_inputs() const {
+  std::vector<OpenSize> sizes;
+  for (const OpenTensor& it : open_)
+    if (it.origin.empty() && it.dims)
+      std::ranges::move(sizes_of(graph_.tensors[it.tensor].name, *it.dims), std::back_inserter(sizes));
+  throw OpenSizesError(std::move(sizes));
+}
+
 void TfliteInference::ask_for_open() const {
   const OpenTensor& first = open_.front();
-  std::string text = fmt::format("{}has open sizes, {}", first.origin, show_dims(first.dims));
-  if (first.origin.empty()) {
-    text += fmt::format("; give them with {} (exactly N) or {} (every size up to N)", option_for(first, "N"),
-                        option_for(first, "..N"));
-  } else {
-    text += fmt::format(
-        ", that no rule gives; give them with {} (at most N) or {} (exactly N), or its bytes at most "
-        "with --bound {}=SIZE",
-        option_for(first, "N"), option_for(first, "N..N"), graph_.tensors[first.tensor].name);
-  }
+  if (first.origin.empty()) ask_for_inputs();
+  std::string text = fmt::format(
+      "{}has open sizes, {}, that no rule gives; give them with {} (at most N) or {} (exactly N), or its "
+      "bytes at most "
+      "with --bound {}=SIZE",
+      first.origin, show_dims(first.dims), option_for(first, "N"), option_for(first, "N..N"),
+      graph_.tensors[first.tensor].name);
   std::vector<std::string> others;
   for (const OpenTensor& it : open_) {
     std::string option = option_for(it, "N");

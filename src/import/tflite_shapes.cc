@@ -34,10 +34,6 @@ using tflite::BuiltinOperator;
 
 bool is_below_zero(std::int64_t size) { return size < 0; }
 
-Shape integers_in(const flatbuffers::Vector<std::int32_t>* numbers) {
-  return numbers == nullptr ? Shape{} : Shape(numbers->begin(), numbers->end());
-}
-
 /// The one dimension that is open follows from the number of elements.
 void complete_dims(Dims& dims, const Dim& elements) {
   const auto open = std::ranges::find(dims, Dim());
@@ -97,6 +93,10 @@ bool has_open_sizes(const tflite::Model& model, const Graph& graph) {
     first += count(subgraph.tensors());
   }
   return false;
+}
+
+Shape integers_in(const flatbuffers::Vector<std::int32_t>* numbers) {
+  return numbers == nullptr ? Shape{} : Shape(numbers->begin(), numbers->end());
 }
 
 std::optional<Dims> fixed_dims(const tflite::Tensor& tensor) {

@@ -16,6 +16,10 @@ namespace stowage::import {
 /// True if the file leaves a size of a tensor that is not constant to the user, or to the data.
 [[nodiscard]] bool has_open_sizes(const tflite::Model& model, const Graph& graph);
 
+/// The options with shapes of inputs in place of sizes of their axes, INPUT[AXIS]. Throws UsageError for another name,
+/// and OpenSizesError for axes of such an input that stay open.
+[[nodiscard]] ImportOptions with_dims_as_shapes(const ImportOptions& options, const tflite::Model& model);
+
 /// What one reading finds out.
 struct InferredShapes {
   /// By tensor. None: the user gives the bytes with --bound.

@@ -133,15 +133,14 @@ class WaySearch {
             .axes = way.turns ? axes_for(way) : stream::ChosenAxes{}};
   }
 
-  /// The axes that help one of the ways may not help another: rows in place want others than rows apart. The bound is
-  /// claimed for both.
+  /// The axes that help one of the ways may not help another: rows in place want others than rows apart, and inputs that
+  /// are there from the start others than rows that arrive. The bound is claimed for rows apart, too.
   void find_axes(const std::vector<Way>& ways, const Deadline& deadline) {
     const auto find = [&](const Way& way) {
-      const bool is_new = way.turns && way.io == ways[0].io && !axes_.contains(way.in_place);
-      if (!is_new || deadline.is_over()) return;
-      axes_[way.in_place];
-      axes_[way.in_place] =
-          stream::axes_where_it_helps(graph_, instance_options(way), {work_on_regions, deadline});
+      const auto key = std::pair(way.in_place, way.io);
+      if (!way.turns || axes_.contains(key) || deadline.is_over()) return;
+      axes_[key];
+      axes_[key] = stream::axes_where_it_helps(graph_, instance_options(way), {work_on_regions, deadline});
     };
     for (const Way& way : ways) find(way);
     Way apart = ways[0];
@@ -151,7 +150,7 @@ class WaySearch {
   }
 
   [[nodiscard]] stream::ChosenAxes axes_for(const Way& way) const {
-    const auto found = axes_.find(way.in_place);
+    const auto found = axes_.find({way.in_place, way.io});
     return found == axes_.end() ? stream::ChosenAxes{} : found->second;
   }
 
@@ -280,7 +279,7 @@ class WaySearch {
     stream::InstanceOptions natural = instance_options(way);
     if (way.in_place != InPlace::never) natural.in_place = InPlace::open;
     std::vector<stream::InstanceOptions> all{natural};
-    for (const auto& [in_place, axes] : axes_) {
+    for (const auto& [of, axes] : axes_) {
       if (axes.empty()) continue;
       all.push_back(natural);
       all.back().axes = axes;
@@ -427,7 +426,8 @@ class WaySearch {
   const Deadline& deadline_;
   Bytes alignment_;
   WholeOperators whole_;
-  std::map<InPlace, stream::ChosenAxes> axes_{};  ///< Those that help, by how outputs lie over inputs.
+  /// Those that help, by how outputs lie over inputs and where the inputs are.
+  std::map<std::pair<InPlace, Io>, stream::ChosenAxes> axes_{};
   Bytes bound_ = 0;
   Bytes peak_ = 0;  ///< The lowest so far, also of whole operators.
   bool is_cut_ = false;

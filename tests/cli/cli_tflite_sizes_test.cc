@@ -54,13 +54,27 @@ TEST(CliTfliteSizes, ThatMayBeAnythingAreAskedFor) {
   directory.write("net.tflite", exponent_model({-1, -1}, {1, 1}));
   const auto asked = run_stowage(directory.path(), {"plan", "net.tflite"});
   EXPECT_EQ(asked.status, 3);
-  EXPECT_TRUE(has(asked.errors, "tensor 'x'") && has(asked.errors, "--shape x=N,N")) << asked.errors;
+  EXPECT_TRUE(has(asked.errors, "2 sizes open: 'x[0]' (axis 0 of 'x')") &&
+              has(asked.errors, "--dim 'x[1]'=N"))
+      << asked.errors;
   const auto wrong =
       run_stowage(directory.path(), {"plan", "net.tflite", "--shape", "x=4,64", "--bound", "y=99"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_TRUE(has(wrong.errors, "--bound 'y'") && has(wrong.errors, "no effect")) << wrong.errors;
   const auto planned = run_stowage(directory.path(), {"plan", "net.tflite", "--shape", "x=4,64"});
   EXPECT_EQ(planned.status, 0) << planned.errors;
+  const auto by_axis =
+      run_stowage(directory.path(), {"plan", "net.tflite", "--dim", "x[0]=4", "--dim", "x[1]=64"});
+  EXPECT_EQ(by_axis.status, 0) << by_axis.errors;
+  EXPECT_TRUE(has(by_axis.output, "1024 bytes")) << by_axis.output;
+  const auto half = run_stowage(directory.path(), {"plan", "net.tflite", "--dim", "x[0]=4"});
+  EXPECT_EQ(half.status, 3);
+  EXPECT_TRUE(has(half.errors, "1 size open: 'x[1]'")) << half.errors;
+  for (const char* const wrong_name : {"n=4", "x[2]=4", "y[0]=4"}) {
+    const auto refused = run_stowage(directory.path(), {"plan", "net.tflite", "--dim", wrong_name});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_TRUE(has(refused.errors, "expected an axis of an input")) << refused.errors;
+  }
 }
 
 /// TensorFlow Lite Micro takes them as they are in the file.

@@ -1,6 +1,8 @@
 // Plans that hold for ranges of sizes: which extents are open, which copies stay, and what the options may say.
 // A small machine runs the network at smaller sizes in the planned offsets, byte by byte.
 
+#include "stowage/open_sizes.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -312,6 +314,55 @@ TEST(OpenSizesOfInputs, KeepAMinimumApart) {
   EXPECT_NE(symbol("b"), symbol("s"));
 }
 
+/// What the network computes may be nothing, and only then the minimum differs.
+TEST(OpenSizesOfInputs, KeepAMinimumThatIsNothingApart) {
+  const onnx::ModelProto model = onnx_model(
+      {.nodes = {node("Compress", {"x", "m"}, {"some"}, axis(0)), node("Shape", {"some"}, {"n"}),
+                 node("Slice", {"a", "zero", "n", "zero"}, {"s"})},
+       .inputs = {tensor_value("x", {"d"}), tensor_value("m", {"d"}, Type::BOOL), tensor_value("a", {"k"})},
+       .outputs = {untyped_value("s"), untyped_value("some")},
+       .initializers = {vector_of("zero", {0})}});
+  const Graph graph =
+      read_model(model, {.dims = {{"d", {40, 80}}, {"k", {0, 1}}}, .shapes = {{"some", {80}}}});
+  EXPECT_NE(testing::tensor_named(graph, "s").open.at(0).symbol,
+            testing::tensor_named(graph, "a").open.at(0).symbol);
+}
+
+/// A detector takes multiples of 4 alone.
+TEST(OpenSizesOfInputs, HaveSteps) {
+  const onnx::ModelProto model = onnx_model({.nodes = {node("Reshape", {"x", "s"}, {"y"})},
+                                             .inputs = {tensor_value("x", {"n"})},
+                                             .outputs = {untyped_value("y")},
+                                             .initializers = {vector_of("s", {-1, 4})}});
+  const Graph graph = read_model(model, {.dims = {{"n", {8, 400, 4}}}});
+  EXPECT_EQ(testing::tensor_named(graph, "y").shape, (Shape{100, 4}));
+  EXPECT_EQ(testing::tensor_named(graph, "y").open.size(), 1U);
+  expect_message(testing::usage_error_of_model(model, {.dims = {{"n", {8, 401, 4}}}}),
+                 {"--dim 'n'", "401 is not whole steps of 4 from 8"});
+}
+
+/// Each axis without a name has a size of its own.
+TEST(OpenSizesOfInputs, HaveNamesByTheirPlaces) {
+  const onnx::ModelProto model = onnx_model({.nodes = {node("MatMul", {"x", "w"}, {"y"})},
+                                             .inputs = {tensor_value("x", {"?", "n", 4})},
+                                             .outputs = {untyped_value("y")},
+                                             .initializers = {testing::zeros("w", {4, 2})}});
+  const Graph graph = read_model(model, {.dims = {{"x[0]", {1, 8}}, {"n", 3}}});
+  EXPECT_EQ(testing::tensor_named(graph, "y").shape, (Shape{8, 3, 2}));
+  EXPECT_EQ(testing::tensor_named(graph, "y").open.size(), 1U);
+  expect_message(testing::usage_error_of_model(model, {.dims = {{"x[1]", 3}}}), {"--dim", "'x[1]'"});
+  try {
+    (void)read_model(model, {});
+    FAIL();
+  } catch (const OpenSizesError& open) {
+    ASSERT_EQ(open.sizes().size(), 2U);
+    EXPECT_EQ(open.sizes()[0].name, "x[0]");
+    EXPECT_EQ(open.sizes()[1].name, "n");
+    EXPECT_EQ(open.sizes()[1].places.at(0).axis, 1U);
+    EXPECT_EQ(open.file(), "x.onnx");
+  }
+}
+
 /// Shapes that are computed in the network are no constants then, but what they say of other axes is.
 TEST(OpenSizesOfInputs, ComputeShapesInEachRun) {
   const onnx::ModelProto model =
@@ -440,8 +491,9 @@ TEST(GivenSizes, AreAskedForWithBothPromises) {
   const onnx::ModelProto model = onnx_model({.nodes = {node("NonZero", {"x"}, {"y"})},
                                              .inputs = {tensor_value("x", {"?", 4})},
                                              .outputs = {untyped_value("y")}});
-  expect_message(testing::error_of_model(model), {"tensor 'x'", "--shape x=N,4 (exactly N)",
-                                                  "--shape x=..N,4 (every size up to N)", "--shape y=2,N"});
+  expect_message(testing::error_of_model(model), {"'x[0]' (axis 0 of 'x')", "--dim 'x[0]'=N (exactly N)",
+                                                  "--dim 'x[0]'=..N (every size up to N)"});
+  expect_message(testing::error_of_model(model, {.dims = {{"x[0]", 8}}}), {"tensor 'y'", "--shape y=2,N"});
   expect_message(
       testing::error_of_model(model, {.shapes = {{"x", {8, 4}}}}),
       {"tensor 'y'", "--shape y=2,N (at most N)", "--shape y=2,N..N (exactly N)", "--bound y=SIZE"});

@@ -361,8 +361,8 @@ TEST(TfliteSizes, OfInputsAreAskedForAllAtOnce) {
                                     {.name = "b", .shape = {1}, .signature = {-1}},
                                     open("y", 3)},
                                    {{"ADD", {}, {"a", "b"}, {"y"}}}, {"a", "b"}, {"y"});
-  expect_has(problem_with<Error>(spec), {"tensor 'a'", "[?,?,80]", "--shape a=N,N,80", "--shape a=..N,..N,80",
-                                         "2 tensors are open in all", "--shape b=N"});
+  expect_has(problem_with<Error>(spec),
+             {"3 sizes open", "'a[0]' (axis 0 of 'a')", "'a[1]'", "'b[0]'", "--dim 'b[0]'=..N"});
   EXPECT_EQ(problem_with<Error>(spec, {.shapes = {{"a", {1, 7, 80}}, {"b", {80}}}}), "");
 }
 

@@ -1,0 +1,208 @@
+// Sizes that a model leaves open: what it needs at some of them, and the largest that fits.
+
+#include "cli/open_sizes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/print.h"
+#include "base/text.h"
+#include "cli/models.h"
+#include "cli/typed.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/fit.h"
+#include "stowage/network.h"
+
+namespace stowage::cli {
+namespace {
+
+constexpr std::int64_t largest_without_range = std::int64_t{1} << 20;
+
+/// The texts without what they say of a dimension.
+std::vector<std::string> without(const std::string& name, std::vector<std::string> texts) {
+  std::erase_if(texts,
+                [&](const std::string& text) { return parse_assignment("--dim", text).first == name; });
+  return texts;
+}
+
+/// Reads the only model of a command with sizes for these names.
+Input read_with(const PlanCommand& command, const PlanOptions& options, const std::vector<std::string>& names,
+                const GivenSize& size) {
+  const NamedFile model = parse_models(command.inputs)[0];
+  ImportOptions given = parse_model_options(command.model);
+  for (const std::string& name : names) given.dims.insert_or_assign(name, size);
+  Input input = options.stream ? read_network(model.file, given).input : read_input(model.file, given);
+  input.info.name = model.name;
+  return input;
+}
+
+/// The size of the first axis of what has it first is taken for that of a batch: 1 at first.
+bool is_batch(const OpenSize& size) { return size.places[0].axis == 0; }
+
+/// A polynomial a*n*n + b*n + c with whole coefficients.
+struct Polynomial {
+  std::int64_t a = 0, b = 0, c = 0;
+
+  [[nodiscard]] bool goes_through(const SizedPeak& it) const {
+    const auto size = static_cast<__int128>(it.size);
+    return (a * size + b) * size + c == it.peak;
+  }
+
+  [[nodiscard]] std::string text(const std::string& n) const {
+    std::string text;
+    const auto add = [&](std::int64_t factor, const std::string& of) {
+      if (factor == 0) return;
+      text += text.empty() ? (factor < 0 ? "-" : "") : (factor < 0 ? " - " : " + ");
+      text += fmt::format("{}{}", std::abs(factor), of);
+    };
+    add(a, fmt::format("*{0}*{0}", n));
+    add(b, "*" + n);
+    add(c, "");
+    return text.empty() ? "0" : text;
+  }
+};
+
+/// The one through three points, if it is of whole numbers.
+Polynomial through(const SizedPeak& x, const SizedPeak& y, const SizedPeak& z) {
+  const auto slope = [](const SizedPeak& from, const SizedPeak& to) {
+    return static_cast<double>(to.peak - from.peak) / static_cast<double>(to.size - from.size);
+  };
+  const double a = (slope(y, z) - slope(x, y)) / static_cast<double>(z.size - x.size);
+  const double b = slope(x, y) - a * static_cast<double>(x.size + y.size);
+  const double c =
+      static_cast<double>(x.peak) - (b + a * static_cast<double>(x.size)) * static_cast<double>(x.size);
+  return {std::llround(a), std::llround(b), std::llround(c)};
+}
+
+/// "64*n + 128 from n=32 on": a polynomial through the largest of the sizes, at least four.
+std::optional<std::string> formula_of(const std::vector<SizedPeak>& peaks, const std::string& n) {
+  std::vector<SizedPeak> points;
+  std::ranges::copy_if(peaks, std::back_inserter(points),
+                       [](const SizedPeak& it) { return it.rejected.empty(); });
+  constexpr std::size_t enough = 4;
+  if (points.size() < enough) return std::nullopt;
+  const auto last = points.end() - 1;
+  const Polynomial polynomial = through(last[-2], last[-1], last[0]);
+  auto first = points.end();
+  while (first != points.begin() && polynomial.goes_through(first[-1])) --first;
+  if (points.end() - first < static_cast<std::ptrdiff_t>(enough)) return std::nullopt;
+  return fmt::format("{}{}", polynomial.text(n),
+                     first == points.begin() ? "" : fmt::format(" from {}={} on", n, first->size));
+}
+
+std::string words_of(const std::vector<std::string>& names, std::int64_t size) {
+  std::string text;
+  for (const std::string& name : names) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, size);
+  return text;
+}
+
+/// What proves that a size does not fit, or what is missing.
+std::string why_not(const SizedPeak& next, Bytes capacity) {
+  if (!next.rejected.empty()) return fmt::format("the model rejects {}: {}", next.size, next.rejected);
+  if (next.fits) return fmt::format("{} fits with a plan of its own", next.size);
+  const bool is_proven = next.lower_bound > capacity;
+  const std::string_view of = next.scope == ClaimScope::order    ? "any order of its operators"
+                              : next.scope == ClaimScope::stream ? "any way to stream it that was tried"
+                                                                 : "this order of its operators";
+  return is_proven
+             ? fmt::format("{} does not fit: {} needs at least {} bytes", next.size, of, next.lower_bound)
+             : fmt::format(
+                   "no plan for {} that fits was found: {} bytes were reached, at least {} are needed",
+                   next.size, next.peak, next.lower_bound);
+}
+
+void print_fit(const std::string& name, const GivenSize& range, const SizeFit& fit,
+               const PlanOptions& options) {
+  const Bytes capacity = options.memories[0].capacity.value_or(largest_value);
+  base::print(std::cerr, "stowage: fit: every size of {} from {} to {}{} fits, {} bytes; {}\n",
+              base::quoted(name), *range.least, *fit.largest,
+              range.step > 1 ? fmt::format(" in steps of {}", range.step) : "", fit.peak,
+              fit.next          ? why_not(*fit.next, capacity)
+              : fit.interrupted ? "interrupted before larger sizes were tried"
+                                : "that is the largest size of the range");
+  if (!fit.larger.empty())
+    base::print(std::cerr,
+                "stowage: fit: larger sizes that fit alone: {} (of {} that were tried, up to {})\n",
+                fmt::format("{}", fmt::join(fit.larger, ", ")), fit.singles, fit.last_single);
+}
+
+}  // namespace
+
+void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, PlanOptions options) {
+  constexpr std::array<std::int64_t, 8> tried{1, 32, 64, 128, 256, 512, 1024, 2048};
+  std::vector<std::string> batches, others;
+  for (const OpenSize& size : open.sizes()) (is_batch(size) ? batches : others).push_back(size.name);
+  if (others.empty()) std::swap(batches, others);
+  PlanCommand with_batches = command;
+  for (const std::string& name : batches) with_batches.model.dims.push_back(name + "=1");
+  options.stream.reset();
+  if (options.io == Io::rows) options.io = Io::arena;
+  for (Memory& memory : options.memories) memory.capacity.reset();
+  options.solve.effort.reset();
+  options.solve.time_limit = std::chrono::duration<double>(0.8);
+  const auto read = [&](const GivenSize& size) { return read_with(with_batches, options, others, size); };
+  const std::vector<SizedPeak> peaks = peaks_at(read, tried, options);
+  const std::string fixed = batches.empty() ? "" : fmt::format(", with {}", words_of(batches, 1));
+  base::print(std::cout, "open sizes   {}\n", in_words(open.sizes()[0]));
+  for (std::size_t s = 1; s < open.sizes().size(); ++s)
+    base::print(std::cout, "             {}\n", in_words(open.sizes()[s]));
+  base::print(std::cout, "\npeak of whole operators{}, quickly planned:\n", fixed);
+  std::string why;
+  for (const SizedPeak& it : peaks) {
+    if (it.rejected.empty()) {
+      base::print(std::cout, "{:>16} bytes  {}\n", it.peak, words_of(others, it.size));
+    } else {
+      base::print(std::cout, "{:>16}        {}\n", "rejected", words_of(others, it.size));
+      why = it.rejected;
+    }
+  }
+  if (!why.empty()) base::print(std::cout, "the last rejection: {}\n", why);
+  if (const auto formula = formula_of(peaks, others.size() == 1 ? others[0] : "n"))
+    base::print(std::cout, "{:>16}        {}, at these sizes\n", "peak =", *formula);
+  std::string go_on;
+  for (const std::string& name : batches) go_on += fmt::format(" --dim {}=1", shell_word(name));
+  std::string ranges;
+  for (const std::string& name : others) ranges += fmt::format(" --dim {}=..512", shell_word(name));
+  base::print(std::cout, "\none plan for every size up to 512:\n  {}{}{}\n", command.typed, go_on, ranges);
+  for (std::size_t i = 0; i + 1 < others.size(); ++i)
+    go_on += fmt::format(" --dim {}=..512", shell_word(others[i]));
+  base::print(std::cout, "the largest size that fits 1 MiB:\n  {}{} --fit {} --capacity 1MiB\n\n",
+              command.typed, go_on, shell_word(others.back()));
+  std::cout.flush();
+}
+
+void fit_dimension(PlanCommand& command, const PlanOptions& options) {
+  const std::string& name = command.fit;
+  if (command.inputs.size() != 1) throw UsageError("--fit is for one model");
+  if (command.is_for_tflm) throw UsageError("--fit is an option of `stowage plan`");
+  if (std::ranges::none_of(options.memories, [](const Memory& it) { return it.capacity.has_value(); }))
+    throw UsageError("--fit needs a limit: --capacity SIZE or --memory NAME=SIZE");
+  const ImportOptions given = parse_model_options(command.model);
+  const auto known = given.dims.find(name);
+  GivenSize range = known == given.dims.end() ? GivenSize(1, largest_without_range) : known->second;
+  if (!range.least || *range.least >= range.most)
+    throw UsageError(
+        fmt::format("--fit {}: --dim gives it one size, expected a range such as 1..4096 or nothing",
+                    base::quoted(name)));
+  command.model.dims = without(name, command.model.dims);
+  const auto read = [&](const GivenSize& size) { return read_with(command, options, {name}, size); };
+  const SizeFit fit = fit_size(read, range, options);
+  if (!fit.largest)
+    throw UsageError(fmt::format("--fit {}: not even the smallest size fits: {}", base::quoted(name),
+                                 why_not(*fit.next, options.memories[0].capacity.value_or(largest_value))));
+  print_fit(name, range, fit, options);
+  command.model.dims.push_back(fmt::format("{}={}..{}:{}", name, *range.least, *fit.largest, range.step));
+}
+
+}  // namespace stowage::cli

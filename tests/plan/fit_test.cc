@@ -1,0 +1,129 @@
+// The largest size that fits: what the search says equals a search over all sizes.
+
+#include "stowage/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "onnx_models.h"
+#include "stowage/error.h"
+#include "stowage/planner.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::node;
+using testing::onnx_model;
+using testing::tensor_value;
+using testing::untyped_value;
+
+/// One and eight channels, one after the other: that needs no copy where n is a multiple of 16.
+onnx::ModelProto joined_channels() {
+  const auto axis = [](std::int64_t number) { return attribute("axis", number); };
+  return onnx_model(
+      {.nodes = {node("Softmax", {"x"}, {"a"}, {axis(2)}), node("MatMul", {"w", "x"}, {"b"}),
+                 node("Concat", {"a", "b"}, {"c"}, {axis(1)}), node("ReduceMean", {"c"}, {"y"})},
+       .inputs = {tensor_value("x", {1, 1, "n"})},
+       .outputs = {untyped_value("y")},
+       .initializers = {testing::zeros("w", {8, 1})}});
+}
+
+ReadWithSize reader_of(const onnx::ModelProto& model) {
+  return [content = model.SerializeAsString()](const GivenSize& size) {
+    return parse_input(content, "net.onnx", {.dims = {{"n", size}}});
+  };
+}
+
+PlanOptions within(Bytes capacity) {
+  PlanOptions options;
+  options.memories[0].capacity = capacity;
+  options.solve.effort = 60;
+  return options;
+}
+
+bool fits(const ReadWithSize& read, const GivenSize& size, const PlanOptions& options) {
+  return make_plan(read(size), options).outcome == Outcome::fits;
+}
+
+TEST(FitSize, EqualsASearchOverAllSizes) {
+  const ReadWithSize read = reader_of(joined_channels());
+  for (const std::int64_t step : {1, 3}) {
+    for (Bytes capacity = 600; capacity <= 6000; capacity += 450) {
+      const PlanOptions options = within(capacity);
+      const GivenSize range(1, 1 + 120 * step, step);
+      std::int64_t largest = 0;
+      for (std::int64_t n = 1; n <= range.most; n += step) {
+        if (fits(read, {1, n, step}, options)) largest = n;
+      }
+      const SizeFit fit = fit_size(read, range, options);
+      EXPECT_EQ(fit.largest.value_or(0), largest) << capacity << " bytes, steps of " << step;
+      EXPECT_LE(fit.plans, 15);
+      for (const std::int64_t n : fit.larger) {
+        EXPECT_GT(n, largest);
+        EXPECT_TRUE(fits(read, {n, n}, options)) << n;
+      }
+      if (fit.next && !fit.next->fits && fit.next->lower_bound > capacity) {
+        EXPECT_FALSE(fits(read, {largest + step, largest + step}, options));
+      }
+    }
+  }
+}
+
+/// Peaks fall where a copy becomes free.
+TEST(FitSize, NamesLargerSizesThatFitAlone) {
+  const ReadWithSize read = reader_of(joined_channels());
+  const Bytes at_48 = make_plan(read({48, 48}), within(1'000'000)).plan.summary.peak;
+  const SizeFit fit = fit_size(read, {1, 4096}, within(at_48));
+  ASSERT_TRUE(fit.largest);
+  EXPECT_LT(*fit.largest, 48);  // 48 floats: the channels join without a copy
+  EXPECT_NE(std::ranges::find(fit.larger, 48), fit.larger.end());
+  EXPECT_GE(fit.last_single, 48);
+}
+
+TEST(FitSize, EndsWithTheRange) {
+  const ReadWithSize read = reader_of(joined_channels());
+  const SizeFit all = fit_size(read, {1, 64}, within(1'000'000));
+  EXPECT_EQ(all.largest, 64);
+  EXPECT_FALSE(all.next);
+  const SizeFit none = fit_size(read, {1, 64}, within(1));
+  EXPECT_FALSE(none.largest);
+  ASSERT_TRUE(none.next);
+  EXPECT_EQ(none.next->size, 1);
+}
+
+/// What the model rejects does not fit, and the reason is kept.
+TEST(FitSize, EndsWhereTheModelRejects) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Slice", {"table", "zero", "m", "zero"}, {"rows"}),
+                            node("Shape", {"x"}, {"m"}), node("Add", {"rows", "x"}, {"y"})},
+                  .inputs = {tensor_value("x", {"n"})},
+                  .outputs = {untyped_value("y")},
+                  .initializers = {testing::zeros("table", {77}), testing::vector_of("zero", {0})}});
+  const SizeFit fit = fit_size(reader_of(model), {1, 4096}, within(1'000'000));
+  EXPECT_EQ(fit.largest, 77);
+  ASSERT_TRUE(fit.next);
+  EXPECT_NE(fit.next->rejected.find("cannot broadcast"), std::string::npos) << fit.next->rejected;
+}
+
+TEST(FitSize, ThrowsIfTheSmallestIsRejected) {
+  const ReadWithSize read = [](const GivenSize&) -> Input { throw Error("tensor 'x'", "is wrong"); };
+  EXPECT_THROW((void)fit_size(read, {1, 9}, within(64)), Error);
+}
+
+TEST(PeaksAt, AreThoseOfPlans) {
+  const ReadWithSize read = reader_of(joined_channels());
+  const std::vector<std::int64_t> sizes{1, 16, 31, 32};
+  const std::vector<SizedPeak> peaks = peaks_at(read, sizes, within(1'000'000));
+  ASSERT_EQ(peaks.size(), sizes.size());
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    EXPECT_EQ(peaks[s].size, sizes[s]);
+    EXPECT_EQ(peaks[s].peak, make_plan(read({sizes[s], sizes[s]}), within(1'000'000)).plan.summary.peak);
+  }
+}
+
+}  // namespace
+}  // namespace stowage
