@@ -312,7 +312,7 @@ ExitStatus run_program(int argc, char** argv) {
       "FILE of the model that the plan is for; with several models, in the order of the plan");
   add_model_options(verify_app, verify.model);
   stowage::cli::InspectCommand inspect;
-  CLI::App& inspect_app = *app.add_subcommand("inspect", "Show and check the plans inside TFLite files");
+  CLI::App& inspect_app = *app.add_subcommand("inspect", "Show what a model declares, and check the plans inside TFLite files");
   add(inspect_app, "model", inspect.file, "TFLite model, or a directory of them").required();
   add_runtime(inspect_app, inspect.runtime, inspect.kernels);
   inspect_app.add_flag("--json", inspect.json, "Print JSON instead of a table");

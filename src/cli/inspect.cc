@@ -12,6 +12,7 @@
 #include "cli/tflm.h"
 #include "stowage/error.h"
 #include "stowage/import.h"
+#include "stowage/model_facts.h"
 #include "stowage/planner.h"
 #include "stowage/tflm.h"
 
@@ -49,7 +50,7 @@ Bytes all_tensors(const std::vector<std::string>& models, const TflmRuntime& run
 
 Inspection inspect(const std::string& name, const TflmRuntime& wanted, std::optional<Bytes> most) {
   const base::InputFile file(name);
-  if (!is_tflite(file.bytes())) throw UsageError(fmt::format("{} is not a TFLite model", name));
+  if (!is_tflite(file.bytes())) throw UsageError(fmt::format("{} is no TFLite or ONNX model", name));
   Inspection inspection{.name = name, .runtime = wanted};
   try {
     const TflmRuntime runtime = runtime_for(file.bytes(), wanted);
@@ -111,7 +112,20 @@ ExitStatus inspect_folder(const InspectCommand& command, const TflmRuntime& runt
   return is_good ? ExitStatus::done : ExitStatus::not_met;
 }
 
+bool looks_like_onnx(const std::string& file) {
+  return std::filesystem::path(file).extension() == ".onnx" && !is_tflite(base::InputFile(file).bytes());
+}
+
 ExitStatus inspect_file(const InspectCommand& command, const TflmRuntime& runtime) {
+  if (looks_like_onnx(command.file)) {
+    const ModelFacts facts = facts_of_model(command.file);
+    if (command.json) {
+      write_facts_json(facts, command.file, std::cout);
+    } else {
+      write_facts(facts, command.file, std::cout);
+    }
+    return ExitStatus::done;
+  }
   const Inspection inspection = inspect(command.file, runtime, std::nullopt);
   if (command.json) {
     write_inspection_json(inspection, std::cout);

@@ -199,6 +199,12 @@ class Resolver {
 
 OnnxGraph resolve_names(const wire::GraphProto& main) { return Resolver().run(main); }
 
+void note_open_size(const std::string& name, const OpenSize::Place& place, std::vector<OpenSize>& sizes) {
+  auto same = std::ranges::find(sizes, name, &OpenSize::name);
+  if (same == sizes.end()) same = sizes.insert(sizes.end(), {.name = name});
+  same->places.push_back(place);
+}
+
 std::string type_of(const wire::NodeProto& node) {
   const bool is_standard = node.domain.empty() || node.domain == "ai.onnx";
   return is_standard ? std::string(node.op_type) : fmt::format("{}.{}", node.domain, node.op_type);

@@ -9,6 +9,7 @@
 
 #include "import/onnx_wire.h"
 #include "stowage/graph.h"
+#include "stowage/open_sizes.h"
 
 namespace stowage::import {
 
@@ -36,6 +37,9 @@ struct OnnxGraph {
 /// Resolves names to tensors; bodies also see the scopes around them. Throws Error for a name that is
 /// produced twice, or read and never produced. The protos must outlive the result.
 [[nodiscard]] OnnxGraph resolve_names(const wire::GraphProto& main);
+
+/// Notes that an axis of an input has an open size of this name.
+void note_open_size(const std::string& name, const OpenSize::Place& place, std::vector<OpenSize>& sizes);
 
 /// "Conv", or "com.microsoft.Gelu" for other domains than the standard's.
 [[nodiscard]] std::string type_of(const wire::NodeProto& node);

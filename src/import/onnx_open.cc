@@ -46,9 +46,7 @@ void Inference::expect_inputs_settled() {
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
       if (dims[axis]) continue;
       const std::string name((*model_.declared[it.tensor]->shape)[axis].name);
-      auto same = std::ranges::find(sizes, name, &OpenSize::name);
-      if (same == sizes.end()) same = sizes.insert(sizes.end(), {.name = name});
-      same->places.push_back({graph().tensors[it.tensor].name, axis});
+      note_open_size(name, {graph().tensors[it.tensor].name, axis}, sizes);
     }
   }
   throw OpenSizesError(std::move(sizes));

@@ -87,5 +87,22 @@ TEST(CliOpenSizes, RefuseWhatASearchCannotDo) {
   }
 }
 
+TEST(CliOpenSizes, AreInspected) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", encoder());
+  const ProcessResult shown = run_stowage(directory.path(), {"inspect", "net.onnx"});
+  EXPECT_EQ(shown.status, 0) << shown.errors;
+  expect_says(shown.output, {"inputs       x float32[batch,seq,16]", "outputs      y", "opset        17",
+                             "open sizes   'batch' (axis 0 of 'x')", "weights      1, 1024 bytes",
+                             "operators    1: 1 MatMul"});
+  const ProcessResult json = run_stowage(directory.path(), {"inspect", "net.onnx", "--json"});
+  EXPECT_EQ(json.status, 0) << json.errors;
+  expect_says(json.output, {R"("open_sizes":[{"name":"batch")", R"("weight_bytes":1024)", R"("MatMul":1)"});
+  directory.write("broken.onnx", encoder().substr(0, 40));
+  const ProcessResult broken = run_stowage(directory.path(), {"inspect", "broken.onnx"});
+  EXPECT_EQ(broken.status, 3);
+  expect_says(broken.errors, {"broken.onnx"});
+}
+
 }  // namespace
 }  // namespace stowage
