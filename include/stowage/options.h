@@ -94,6 +94,13 @@ struct NearPlace {
   Bytes offset = 0;
 };
 
+/// Where a tensor of a model shall be.
+struct TensorPlace {
+  std::string tensor{};  ///< With several models, MODEL.TENSOR.
+  std::string memory{};  ///< Its name.
+  std::optional<Bytes> offset{};
+};
+
 /// Equal parts of a memory, one after the other. Each serves one access at a time.
 struct Banks {
   std::int64_t count = 1;
@@ -125,6 +132,9 @@ struct PlanOptions {
   /// Places to keep where they fit the capacity or, without one, raise no peak: of buffers with the same id in a
   /// memory of the same name. The search gets half of the time limit. Empty: none.
   std::vector<NearPlace> near{};
+  /// Tensors with a memory, and perhaps an offset, of their own. Such a tensor shares no bytes but with state. Offsets
+  /// are for models that run whole operators, not in branches.
+  std::vector<TensorPlace> places{};
   /// Operands of one operator shall lie in different banks; the peak does not count then. For one model without
   /// bodies, by operators, in one memory whose capacity is that of all banks.
   std::optional<Banks> banks{};

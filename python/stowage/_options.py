@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         capacity: int | str
         memory: Any  # {"SRAM": "256KiB"}, or texts as on the command line
         moves: bool
+        place: Sequence[str]  # "TENSOR=MEMORY@OFFSET"
         stream: bool | str | Sequence[str]
         axes: str
         blocks: str

@@ -80,6 +80,16 @@ void parse_recompute(std::string_view text, StreamOptions& options) {
   options.recompute_from = parse_real("--recompute", text.substr(0, range), 1, options.recompute);
 }
 
+/// TENSOR=MEMORY or TENSOR=MEMORY@OFFSET.
+TensorPlace parse_place(const std::string& text) {
+  const auto [tensor, where] = parse_assignment("--place", text);
+  const std::size_t at = where.rfind('@');
+  TensorPlace place{.tensor = tensor, .memory = where.substr(0, at)};
+  if (place.memory.empty()) throw wrong("--place", text, "TENSOR=MEMORY or TENSOR=MEMORY@OFFSET");
+  if (at != std::string::npos) place.offset = parse_bytes("--place " + tensor, where.substr(at + 1));
+  return place;
+}
+
 template <typename Map, typename Value>
 void insert_once(std::string_view flag, Map& map, const std::string& name, Value value) {
   if (!map.emplace(name, std::move(value)).second)
@@ -176,6 +186,7 @@ Banks parse_banks(std::string_view text) {
 }
 
 void parse_objectives(const PlanTexts& texts, PlanOptions& options) {
+  for (const std::string& text : texts.places) options.places.push_back(parse_place(text));
   if (!texts.near.empty()) options.near = places_in(read_plan(texts.near));
   if (texts.banks.empty()) return;
   if (!texts.memories.empty() || !texts.capacity.empty())

@@ -51,6 +51,7 @@ struct PlanTexts {
   std::string run;
   std::vector<std::string> feeds;
   std::vector<std::string> released;
+  std::vector<std::string> places{};
   std::string near{};  ///< A plan file.
   std::string banks{};
 

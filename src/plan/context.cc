@@ -19,14 +19,16 @@
 
 namespace stowage::plan {
 
-NetworkFacts::NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options)
+NetworkFacts::NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options,
+                           std::vector<GivenPlace> places)
     : input_(&input),
       graph_(&std::get<Graph>(input.content)),
       model_(model),
       buffer_options_{.alignment = alignment_in(options, input.info.format),
                       .keeps_state = input.info.format != ModelFormat::tflite},
       alias_(options.alias),
-      target_(options.target) {
+      target_(options.target),
+      places_(std::move(places)) {
   Clock clock = lifetime::keep_order(*graph_, model);
   residences_ = lifetime::residences_of(*graph_, lifetime::uses_of(*graph_, clock), options.io);
   own_ = schedule_of(std::move(clock));
@@ -46,6 +48,8 @@ Clock NetworkFacts::clock_of(const Schedule& schedule) const {
 
 SharesPtr NetworkFacts::shares_of(std::span<const lifetime::OperatorId> operators, const lifetime::Uses& uses,
                                   const Residences& residences, std::vector<bool> apart) const {
+  if (!places_.empty()) apart.resize(graph_->tensors.size(), false);
+  for (const GivenPlace& place : places_) apart[place.tensor] = true;
   alias::Sharing sharing = alias::share(*graph_, operators, uses, residences,
                                         {.alias = alias_,
                                          .target = target_,
@@ -60,15 +64,18 @@ SharesPtr NetworkFacts::shares_of(std::span<const lifetime::OperatorId> operator
     for (const alias::Member& member : group.members) joined.tensors.push_back(member.tensor);
   }
   shares.buffers = alias::buffers_of(*graph_, uses, std::move(sharing), buffer_options_);
+  if (!places_.empty())
+    assign_places(places_, alias::planned_tensors(*graph_, shares.buffers.held, model_),
+                  shares.buffers.buffers);
   return std::make_shared<const Shares>(std::move(shares));
 }
 
 Context::Context(std::span<const Input> all_inputs, const PlanOptions& given, base::Deadline end)
     : inputs(all_inputs), options(given), deadline(std::move(end)) {
-  const auto works = [](const Memory& memory) { return memory.role == MemoryRole::working; };
-  if (std::none_of(options.memories.begin(), options.memories.end(), works))
-    options.memories.insert(options.memories.begin(), {.name = "arena"});
-  std::copy_if(options.memories.begin(), options.memories.end(), std::back_inserter(working), works);
+  working = working_memories(options);
+  if (std::ranges::none_of(options.memories,
+                           [](const Memory& memory) { return memory.role == MemoryRole::working; }))
+    options.memories.insert(options.memories.begin(), working[0]);
   if (options.moves == Moves::allowed && working.size() == 1)
     throw UsageError("--moves: there is one memory to plan in, expected several");
   std::set<std::string_view> names;
@@ -77,7 +84,8 @@ Context::Context(std::span<const Input> all_inputs, const PlanOptions& given, ba
       throw UsageError(fmt::format("two models are called {}", base::quoted(input.info.name)));
   }
   for (std::size_t m = 0; m < inputs.size(); ++m)
-    networks.push_back(in_file_of(inputs[m], [&] { return NetworkFacts(inputs[m], m, options); }));
+    networks.push_back(in_file_of(
+        inputs[m], [&] { return NetworkFacts(inputs[m], m, options, places_of(inputs, m, options)); }));
 }
 
 Bytes Context::alignment() const {

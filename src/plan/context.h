@@ -10,6 +10,7 @@
 #include "alias/sharing.h"
 #include "base/deadline.h"
 #include "lifetime/lives.h"
+#include "plan/places.h"
 #include "stowage/error.h"
 #include "stowage/import.h"
 #include "stowage/options.h"
@@ -48,7 +49,8 @@ using Residences = std::vector<lifetime::Residence>;
 class NetworkFacts {
  public:
   /// `model` is the network's index in the plan. Throws Error if no order respects all dependences.
-  NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options);
+  NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options,
+               std::vector<GivenPlace> places = {});
 
   [[nodiscard]] const Input& input() const { return *input_; }
   [[nodiscard]] std::size_t model() const { return model_; }
@@ -56,13 +58,15 @@ class NetworkFacts {
   [[nodiscard]] const alias::BufferOptions& buffer_options() const { return buffer_options_; }
   [[nodiscard]] Alias alias() const { return alias_; }
   [[nodiscard]] const Residences& residences() const { return residences_; }
+  /// What the options say of its tensors.
+  [[nodiscard]] const std::vector<GivenPlace>& places() const { return places_; }
   /// In the network's own order, or the nearest one that respects all dependences.
   [[nodiscard]] const SchedulePtr& own() const { return own_; }
 
   [[nodiscard]] SchedulePtr schedule_of(Clock clock) const;
   /// The clock of an order, which is large and made anew.
   [[nodiscard]] Clock clock_of(const Schedule& schedule) const;
-  /// Tensors marked in `apart` share with no other tensor. If it is empty, all may share.
+  /// Tensors marked in `apart` share with no other tensor, and those with places. If it is empty, all others may share.
   [[nodiscard]] SharesPtr shares_of(std::span<const lifetime::OperatorId> operators,
                                     const lifetime::Uses& uses, const Residences& residences,
                                     std::vector<bool> apart = {}) const;
@@ -74,6 +78,7 @@ class NetworkFacts {
   alias::BufferOptions buffer_options_;
   Alias alias_;
   Target target_;
+  std::vector<GivenPlace> places_;
   SchedulePtr own_{};
   Residences residences_{};
 };

@@ -219,8 +219,15 @@ class OrderedPlanner {
   [[nodiscard]] Arrangement arrangement_of_rows(const PlacedRows& rows) const {
     if (context_.working.size() == 1) return {.solution = rows.solution};
     if (graphs_.size() > 1) return {};
-    const Problem problem = problem_of(rows.problem.buffers, context_.working);
+    const Problem problem = problem_of(buffers_of(rows, context_.networks[0]), context_.working);
     return {.solution = solve_provably(problem, context_.options.solve, deadline_)};
+  }
+
+  /// The buffers of rows, where the options say.
+  static std::vector<Buffer> buffers_of(const PlacedRows& rows, const NetworkFacts& network) {
+    std::vector<Buffer> buffers = rows.problem.buffers;
+    assign_places(network.places(), rows.tensors, buffers);
+    return buffers;
   }
 
   [[nodiscard]] Alone alone(std::size_t m) const {
@@ -232,7 +239,7 @@ class OrderedPlanner {
       for (const Step& step : rows->steps) {
         if (const auto* const leave = std::get_if<Leave>(&step)) network.leaves[leave->tensor] = true;
       }
-      network.buffers = rows->problem.buffers;
+      network.buffers = buffers_of(*rows, context_.networks[m]);
       if (context_.working.size() == 1) {  // row blocks that differ in traffic only make a plan long
         for (Buffer& buffer : network.buffers) buffer.traffic = 0;
       }
@@ -257,9 +264,22 @@ class OrderedPlanner {
     plan.feeds = std::move(together.feeds);
     plan.released = std::move(together.released);
     plan.buffers = std::move(together.buffers);
+    assign_places_again();
     for (const NetworkFacts& network : context_.networks)
       draft_.alignments.push_back(network.buffer_options().alignment);
     return std::move(together.first_buffer);
+  }
+
+  /// Buffers of tensors that are passed on are made last.
+  void assign_places_again() {
+    Plan& plan = draft_.plan;
+    std::size_t first = 0;
+    for (const NetworkFacts& network : context_.networks) {
+      const std::span own(plan.tensors.data() + first, network.graph().tensors.size());
+      assign_places(network.places(), own, plan.buffers);
+      expect_placed(network.places(), own, plan.buffers);
+      first += own.size();
+    }
   }
 
   /// Sums of rows are in buffers of the plan.

@@ -48,6 +48,7 @@ PlanOptions alone(const Context& context, const PlanOptions& options, const Inpu
   own.run.clear();
   own.feeds.clear();
   own.released.clear();
+  own.places.clear();
   if (context.inputs.size() > 1) own.stream->blocks = StreamBlocks::none;
   return own;
 }
