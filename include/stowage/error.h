@@ -12,6 +12,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace stowage {
 
@@ -31,12 +32,19 @@ class Error : public std::runtime_error {
   [[nodiscard]] const std::string& place() const { return place_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
- private:
+ protected:
   Error(std::string file, std::string place, std::string problem);
 
+ private:
   std::string file_;
   std::string place_;
   std::string problem_;
+};
+
+/// A file, or standard output, that cannot be written: no fault of the input.
+class OutputError : public Error {
+ public:
+  OutputError(std::string file, std::string problem) : Error(std::move(file), {}, std::move(problem)) {}
 };
 
 /// An option that is wrong by itself or for this input, such as an unknown strategy or a bound for a tensor

@@ -317,7 +317,7 @@ def test_command(classifier):
     assert done.returncode == 0 and "737280 bytes" in done.stdout
     assert subprocess.run([program, "plan", "--align", "0", classifier], capture_output=True).returncode == 2
     printed = subprocess.run([sys.executable, "-m", "stowage", "--version"], capture_output=True, text=True).stdout
-    assert printed.strip() == stowage.__version__ == importlib.metadata.version("stowage")
+    assert printed.splitlines()[0] == stowage.__version__ == importlib.metadata.version("stowage")
 
 
 def test_command_ends_quietly_if_nobody_reads(classifier):

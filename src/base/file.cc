@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -16,6 +17,9 @@
 
 namespace stowage::base {
 namespace {
+
+/// Standard input or output.
+bool is_standard(const std::filesystem::path& file) { return file == "-"; }
 
 std::string reason() { return std::generic_category().message(errno); }
 
@@ -36,8 +40,8 @@ class Descriptor {
   int value_;
 };
 
-Error unwritable(const std::filesystem::path& file, const std::string& why) {
-  return Error("", "cannot be written: " + why).in_file(file.string());
+OutputError unwritable(const std::filesystem::path& file, const std::string& why) {
+  return OutputError(file.string(), "cannot be written: " + why);
 }
 
 /// The file that receives the bytes: the target of symbolic links, even if it does not exist yet, so that the
@@ -52,6 +56,12 @@ std::filesystem::path target_of(std::filesystem::path file) {
 }
 
 void write_to(const std::filesystem::path& place, const OutputFile& output) {
+  if (is_standard(output.file)) {
+    output.write(std::cout);
+    std::cout.flush();
+    if (!std::cout && errno != EPIPE) throw unwritable("standard output", reason());
+    return;
+  }
   std::ofstream stream(place, std::ios::binary);
   if (!stream) throw unwritable(output.file, reason());
   output.write(stream);
@@ -119,6 +129,7 @@ class TemporaryFiles {
 /// Devices and pipes cannot be replaced by a rename: they are written directly.
 bool is_stream(const std::filesystem::path& file) {
   std::error_code error;
+  if (is_standard(file)) return true;
   return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
 }
 
@@ -138,6 +149,12 @@ std::string read_all(int descriptor, const std::filesystem::path& file) {
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& file) {
+  if (is_standard(file)) {
+    static const std::string all =
+        read_all(STDIN_FILENO, "standard input");  // a command looks at its model twice
+    content_ = all;
+    return;
+  }
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {

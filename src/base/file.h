@@ -9,8 +9,8 @@
 
 namespace stowage::base {
 
-/// A file's bytes: mapped into memory and read only when touched, or, for a pipe, read whole. Throws Error,
-/// naming the file, if it cannot be read.
+/// A file's bytes: mapped into memory and read only when touched, or, for a pipe, read whole. "-" is standard input,
+/// which is read once and kept. Throws Error, naming the file, if it cannot be read.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& file);
@@ -33,8 +33,8 @@ struct OutputFile {
   std::function<void(std::ostream&)> write;
 };
 
-/// Writes files whole or not at all: each goes to a temporary file next to its place, and all are renamed
-/// when they are complete. Throws Error, naming the file, if one cannot be written; then no temporary file is
+/// Writes files whole or not at all; "-" is standard output. Each goes to a temporary file next to its place, and all are renamed
+/// when they are complete. Throws OutputError, naming the file, if one cannot be written; then no temporary file is
 /// left and the old files are untouched.
 void write_files(std::span<const OutputFile> outputs);
 

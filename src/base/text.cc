@@ -1,9 +1,7 @@
 #include "base/text.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <utility>
 
 #include "base/checked.h"
 
@@ -28,6 +26,25 @@ std::size_t character_length(std::string_view text) {
   return is_overlong || is_surrogate || is_beyond ? 0 : length;
 }
 
+constexpr std::size_t most_digits = 9;  // behind a point: with them, a part of a GiB has 60 bits
+
+/// What one of a unit is in bytes: K and KiB are 1024, kB and KB are 1000. No unit is 1.
+std::optional<Bytes> unit_of(std::string_view text) {
+  if (text.empty() || text == "B") return 1;
+  constexpr std::string_view letters = "kmg";
+  const auto lower = [](char letter) { return letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter; };
+  const std::size_t power = letters.find(static_cast<char>(lower(text[0])));
+  if (power == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(1);
+  const bool is_binary = rest.empty() || ((rest.size() == 1 || (rest.size() == 2 && lower(rest[1]) == 'b')) &&
+                                          lower(rest[0]) == 'i');
+  const bool is_decimal = rest.size() == 1 && lower(rest[0]) == 'b';
+  if (!is_binary && !is_decimal) return std::nullopt;
+  Bytes unit = 1;
+  for (std::size_t i = 0; i <= power; ++i) unit *= is_binary ? 1024 : 1000;
+  return unit;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
@@ -39,23 +56,21 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 }
 
 std::optional<Bytes> parse_size(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, Bytes>, 6> units{{{"KiB", 1LL << 10},
-                                                                            {"MiB", 1LL << 20},
-                                                                            {"GiB", 1LL << 30},
-                                                                            {"KB", 1'000},
-                                                                            {"MB", 1'000'000},
-                                                                            {"GB", 1'000'000'000}}};
-  Bytes unit = 1;
-  for (const auto& [suffix, value] : units) {
-    if (text.ends_with(suffix)) {
-      text.remove_suffix(suffix.size());
-      unit = value;
-      break;
-    }
+  const std::size_t end = text.find_first_not_of("0123456789.");
+  const auto unit = unit_of(trim(text.substr(std::min(end, text.size()))));
+  const std::string_view number = text.substr(0, end);
+  const std::size_t point = number.find('.');
+  const auto whole = parse_integer(number.substr(0, point));
+  if (!unit || !whole) return std::nullopt;
+  auto bytes = checked_multiply(*whole, *unit);
+  if (bytes && point != std::string_view::npos) {
+    const std::string_view digits = number.substr(point + 1);
+    const auto part = parse_integer(digits);
+    if (*unit == 1 || digits.size() > most_digits || !part) return std::nullopt;
+    std::int64_t scale = 1;
+    for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
+    bytes = checked_add(*bytes, *part * *unit / scale);
   }
-  const auto number = parse_integer(text);
-  if (!number || *number < 0) return std::nullopt;
-  const auto bytes = checked_multiply(*number, unit);
   if (!bytes || *bytes > largest_value) return std::nullopt;
   return bytes;
 }

@@ -14,8 +14,9 @@ namespace stowage::base {
 /// A whole decimal integer, with an optional minus; nothing for anything else or out of range.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 
-/// A size such as "4096", "256KiB" or "8MB": KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
-/// Nothing for anything else, for negative values and for values beyond `largest_value`.
+/// A size such as "4096", "256KiB", "64 K" or "1.5MB": kB, MB, GB are powers of 1000; K, M, G and KiB, MiB, GiB of 1024,
+/// in upper or lower case. A part of a byte is left out. Nothing for anything else, for negative values and for values
+/// beyond `largest_value`.
 [[nodiscard]] std::optional<Bytes> parse_size(std::string_view text);
 
 /// Texts and whole numbers one after the other.

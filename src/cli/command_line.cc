@@ -13,10 +13,15 @@
 #include <variant>
 #include <vector>
 
+#include "base/nearest.h"
 #include "base/print.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/option_table.h"
+#include "cli/progress.h"
+#include "cli/shells.h"
+#include "cli/terminal.h"
 #include "cli/typed.h"
 #include "cli/wanted_files.h"
 #include "stowage/error.h"
@@ -280,10 +285,31 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;
 }
 
+/// The help of a command, or of the program if none is named.
+void print_help(const CLI::App& app, const std::string& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* const it : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (it->get_name() == command) {
+      std::cout << it->help("stowage");
+      return;
+    }
+    names.push_back(it->get_name());
+  }
+  if (!command.empty())
+    throw stowage::UsageError(fmt::format("there is no command {}{}", stowage::base::quoted(command),
+                                          stowage::base::did_you_mean(command, names)));
+  std::cout << app.get_formatter()->make_help(&app, "stowage", CLI::AppFormatMode::Normal);
+}
+
 ExitStatus run_program(int argc, char** argv) {
   CLI::App app("stowage: a static memory planner for neural networks", "stowage");
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string(stowage::version));
+  stowage::cli::use_wrapped_help(app);
+  app.set_version_flag(
+      "--version", fmt::format("{}\ncommit {}\nparts  {}", stowage::version, STOWAGE_COMMIT, STOWAGE_PARTS));
+  app.fallthrough();
+  bool is_quiet = false;
+  app.add_flag("-q,--quiet", is_quiet, "No summary, notes and progress; before or behind the command");
   stowage::cli::PlanCommand plan;
   stowage::cli::CompareCommand compare;
   stowage::cli::VerifyCommand verify;
@@ -311,8 +337,10 @@ ExitStatus run_program(int argc, char** argv) {
   add(verify_app, "--model", verify.models,
       "FILE of the model that the plan is for; with several models, in the order of the plan");
   add_model_options(verify_app, verify.model);
+  verify_app.add_flag("--json", verify.json, "Print JSON instead of lines");
   stowage::cli::InspectCommand inspect;
-  CLI::App& inspect_app = *app.add_subcommand("inspect", "Show what a model declares, and check the plans inside TFLite files");
+  CLI::App& inspect_app =
+      *app.add_subcommand("inspect", "Show what a model declares, and check the plans inside TFLite files");
   add(inspect_app, "model", inspect.file, "TFLite model, or a directory of them").required();
   add_runtime(inspect_app, inspect.runtime, inspect.kernels);
   inspect_app.add_flag("--json", inspect.json, "Print JSON instead of a table");
@@ -326,12 +354,32 @@ ExitStatus run_program(int argc, char** argv) {
   stowage::cli::GenerateCommand generate;
   CLI::App& generate_app = *app.add_subcommand("generate", "Write C that runs a model inside its plan");
   add_generate(generate_app, generate);
-  app.add_subcommand("strategies", "List the strategies");
+  bool strategies_as_json = false;
+  CLI::App& strategies_app = *app.add_subcommand("strategies", "List the strategies");
+  strategies_app.add_flag("--json", strategies_as_json, "Print JSON instead of a table");
+  std::string shell;
+  CLI::App& completion_app =
+      *app.add_subcommand("completion", "Print the completion of commands and options for a shell");
+  add(completion_app, "shell", shell, "bash, zsh or fish").required();
+  std::string topic;
+  bool is_manual = false;
+  CLI::App& help_app = *app.add_subcommand("help", "Print the help of a command, or the manual page");
+  add(help_app, "command", topic, "COMMAND to describe. Default: all, one line each");
+  help_app.add_flag("--man", is_manual, "Print the manual page of all commands (roff)");
+  const std::vector<std::string> arguments = arguments_of(argc, argv);
   try {
-    app.parse(arguments_of(argc, argv));
+    std::vector<std::string> taken = arguments;
+    app.parse(taken);
   } catch (const CLI::ParseError& error) {
+    const std::string advice = stowage::cli::advice_for(app, {arguments.rbegin(), arguments.rend()});
+    if (error.get_exit_code() != 0 && !advice.empty()) {
+      const auto given = app.get_subcommands();
+      throw stowage::UsageError(fmt::format("{}\n`stowage {}--help` has the list", advice,
+                                            given.empty() ? "" : given[0]->get_name() + " "));
+    }
     return app.exit(error, std::cout, std::cerr) == 0 ? ExitStatus::done : ExitStatus::wrong_usage;
   }
+  stowage::cli::set_quiet(is_quiet);
   plan.typed = tflm.typed = stowage::cli::typed(argc, argv);
   for (const CLI::App* const given : app.get_subcommands()) stowage::cli::note_accepted(*given);
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
@@ -345,16 +393,31 @@ ExitStatus run_program(int argc, char** argv) {
   if (report_app.parsed()) return stowage::cli::run_report(report);
   if (run_app.parsed()) return stowage::cli::run_run(run);
   if (generate_app.parsed()) return stowage::cli::run_generate(generate);
-  return stowage::cli::run_strategies();
+  if (strategies_app.parsed()) return stowage::cli::run_strategies(strategies_as_json);
+  if (completion_app.parsed()) {
+    stowage::cli::write_completion(app, shell, std::cout);
+  } else if (is_manual) {
+    stowage::cli::write_manual(app, std::cout);
+  } else {
+    print_help(app, topic);
+  }
+  stowage::cli::flush_output();
+  return ExitStatus::done;
 }
 
 ExitStatus run_reporting_errors(int argc, char** argv) {
   try {
     return run_program(argc, argv);
   } catch (const stowage::UsageError& error) {
+    stowage::cli::clear_progress_line();
     stowage::base::print_lines(std::cerr, "stowage: ", error.what());
     return ExitStatus::wrong_usage;
+  } catch (const stowage::OutputError& error) {
+    stowage::cli::clear_progress_line();
+    stowage::base::print_lines(std::cerr, "stowage: ", error.what());
+    return ExitStatus::output_unwritable;
   } catch (const stowage::Error& error) {
+    stowage::cli::clear_progress_line();
     stowage::base::print_lines(std::cerr, "stowage: ", error.what());
     return ExitStatus::input_rejected;
   } catch (const std::bad_alloc&) {
@@ -367,5 +430,7 @@ ExitStatus run_reporting_errors(int argc, char** argv) {
 
 int stowage::cli::run_command_line(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // temporary files are removed even if nobody reads the output any more
+  const Messages messages;
+  set_quiet(false);
   return static_cast<int>(run_reporting_errors(argc, argv));
 }

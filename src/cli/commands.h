@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,14 @@
 namespace stowage::cli {
 
 /// Exit status of the program.
-enum class ExitStatus { done = 0, not_met = 1, wrong_usage = 2, input_rejected = 3, own_plan_rejected = 4 };
+enum class ExitStatus {
+  done = 0,
+  not_met = 1,
+  wrong_usage = 2,
+  input_rejected = 3,
+  own_plan_rejected = 4,
+  output_unwritable = 5
+};
 
 struct PlanCommand {
   std::vector<std::string> inputs;  ///< Each FILE or NAME=FILE.
@@ -88,6 +96,7 @@ struct VerifyCommand {
   std::string plan_file;
   std::vector<std::string> models;  ///< In the plan's order.
   ModelTexts model;
+  bool json = false;
 };
 
 struct InspectCommand {
@@ -151,7 +160,8 @@ void print_faults(const Faults& faults);
 /// Throws UsageError for a budget that is not a size, and for options that it excludes.
 void expect_budget(const PlanCommand& command);
 /// Prints one line: the bytes that the plan needs, the budget, and what is left or missing.
-[[nodiscard]] ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes needed);
+[[nodiscard]] ExitStatus print_budget(const PlanCommand& command, const Plan& plan, std::ostream& out,
+                                      Bytes needed);
 /// Throws UsageError if there is nothing to plan again, or no report to show it.
 void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs);
 /// Plans again, once for each other option that may lower the peak; each plan may take the time limit. What does
@@ -172,7 +182,7 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
 [[nodiscard]] ExitStatus run_report(const ReportCommand& command);
 [[nodiscard]] ExitStatus run_generate(const GenerateCommand& command);
-[[nodiscard]] ExitStatus run_strategies();
+[[nodiscard]] ExitStatus run_strategies(bool as_json);
 
 /// The command as a whole: what `main` gets, and its exit status.
 [[nodiscard]] int run_command_line(int argc, char** argv);

@@ -27,14 +27,6 @@ double parse_growth(std::string_view text) {
   return percent / 100;
 }
 
-bool is_plan(const std::string& file) {
-  const base::InputFile input(file);
-  const std::string_view text = input.bytes();
-  const auto first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{' &&
-         text.find("\"stowage-plan\"") != std::string_view::npos;
-}
-
 /// The plan in the file, or one of the model in it.
 PlanResult plan_of(const DiffCommand& command, const std::string& file, const PlanOptions& options) {
   if (is_plan(file)) {
@@ -56,10 +48,10 @@ ExitStatus run_diff(const DiffCommand& command) {
   const InterruptWatch watch;
   PlanOptions options = parse_plan_options(command.plan);
   options.solve.stop = watch.stop();
-  options.solve.progress = progress_line();
   std::vector<Plan> plans;
   for (const std::string& file : {command.before, command.after}) {
     const bool is_given = is_plan(file);
+    options.solve.progress = progress_line(options.solve);
     PlanResult result = plan_of(command, file, options);
     clear_progress_line();
     if (!result.faults.empty() && !is_given) return report_own_fault(result);

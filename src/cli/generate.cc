@@ -21,6 +21,7 @@
 #include "cli/output_files.h"
 #include "cli/package_test.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
@@ -121,9 +122,9 @@ ExitStatus report_failure(const PackageTest& test) {
 
 /// What the plan does not reach.
 void print_shortfalls(const Plan& plan) {
-  if (plan.interrupted) base::print(std::cout, "the search for the plan was cut short\n");
+  if (plan.interrupted) base::print(summary_stream(), "the search for the plan was cut short\n");
   for (const LeftOut& it : plan.left_out)
-    base::print(std::cout, "left out {}: {}{}\n", name_of(it.what), it.why,
+    base::print(summary_stream(), "left out {}: {}{}\n", name_of(it.what), it.why,
                 it.help.empty() ? "" : "; may help: " + it.help);
 }
 
@@ -144,7 +145,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
   if (options.stream) suit_kernels(command.plan, wanted.kernels, *options.stream);
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
-  options.solve.progress = progress_line();
+  options.solve.progress = progress_line(options.solve);
   const PlannedPackage made = command.given_plan.empty()
                                   ? package_of_options(std::move(networks), options, wanted)
                                   : package_of_given(command, std::move(networks), wanted);
@@ -165,7 +166,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
     return report_failure(test);
   write_package(command.directory, package);
   base::print(
-      std::cout,
+      summary_stream(),
       "{} in {}\narena    {:>10} bytes\nstate    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\n"
       "steps    {:>10}\ntest     {:>10}{}\n",
       wanted.name, command.directory, package.arena, package.state, package.weights, package.control,

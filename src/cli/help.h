@@ -2,8 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace stowage::cli {
+
+/// Helps with lines of at most 100 letters.
+void use_wrapped_help(CLI::App& app);
 
 /// Gives a command two helps: --help has the options that are used most, and the names of all others by their groups;
 /// --help-all describes them all.
@@ -11,5 +15,9 @@ void use_short_help(CLI::App& app);
 
 /// Says on standard error what to write instead of options of an earlier version, if there are any.
 void note_accepted(const CLI::App& app);
+
+/// What is wrong with a command line that was not understood, and what was probably meant: an unknown command or option.
+/// Empty: nothing more is known.
+[[nodiscard]] std::string advice_for(const CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace stowage::cli

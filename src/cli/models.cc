@@ -8,6 +8,7 @@
 #include <iostream>
 #include <set>
 
+#include "base/file.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "stowage/error.h"
@@ -27,7 +28,7 @@ NamedFile parse_model(const std::string& text) {
 
 /// The stem of the file name, or the first free one of `stem-2`, `stem-3`, ...
 std::string default_name(const std::string& file, const std::set<std::string>& taken) {
-  const std::string stem = std::filesystem::path(file).stem().string();
+  const std::string stem = file == "-" ? "stdin" : std::filesystem::path(file).stem().string();
   std::string name = stem;
   for (std::size_t i = 2; taken.contains(name); ++i) name = fmt::format("{}-{}", stem, i);
   return name;
@@ -64,6 +65,19 @@ void expect_known_models(std::string_view flag, const std::vector<NamedFile>& mo
     if (std::none_of(models.begin(), models.end(), is_about))
       throw UsageError(
           fmt::format("{} {}: with several models, expected MODEL.NAME", flag, base::quoted(text)));
+  }
+}
+
+void expect_no_plan(const std::vector<NamedFile>& models) {
+  for (const NamedFile& it : models) {
+    if (!is_plan(it.file)) continue;
+    const std::string file = base::visible(it.file);
+    const std::string what =
+        models.size() == 2
+            ? fmt::format("`stowage diff {} {}` compares plans", base::visible(models[0].file),
+                          base::visible(models[1].file))
+            : fmt::format("`stowage report {0} -o plan.html` shows it, `stowage verify {0}` checks it", file);
+    throw Error("", "is a plan, expected a model or a list: " + what).in_file(it.file);
   }
 }
 
@@ -104,9 +118,18 @@ std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models
   return options;
 }
 
+bool is_plan(const std::string& file) {
+  const base::InputFile input(file);
+  const std::string_view text = input.bytes();
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{' &&
+         text.find("\"stowage-plan\"") != std::string_view::npos;
+}
+
 std::vector<Input> read_models(const std::vector<std::string>& texts, const ModelTexts& model_texts,
                                Wanted wanted) {
   const std::vector<NamedFile> models = parse_models(texts);
+  expect_no_plan(models);
   std::vector<ImportOptions> options = parse_options_of(models, model_texts);
   std::vector<Input> inputs;
   for (std::size_t m = 0; m < models.size(); ++m) {
@@ -122,6 +145,7 @@ std::vector<Input> read_models(const std::vector<std::string>& texts, const Mode
 
 std::vector<Network> read_networks(const std::vector<std::string>& texts, const ModelTexts& model_texts) {
   const std::vector<NamedFile> models = parse_models(texts);
+  expect_no_plan(models);
   const std::vector<ImportOptions> options = parse_options_of(models, model_texts);
   std::vector<Network> networks;
   for (std::size_t m = 0; m < models.size(); ++m) {

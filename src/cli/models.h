@@ -39,6 +39,9 @@ enum class Wanted : std::uint8_t {
 [[nodiscard]] std::vector<Input> read_models(const std::vector<std::string>& texts,
                                              const ModelTexts& model_texts, Wanted wanted);
 
+/// Whether the file holds a plan of stowage.
+[[nodiscard]] bool is_plan(const std::string& file);
+
 /// Prints what was assumed of sizes that the files leave open.
 void print_notes(const std::vector<Input>& inputs);
 

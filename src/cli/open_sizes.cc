@@ -17,6 +17,7 @@
 
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/interrupt.h"
 #include "cli/models.h"
 #include "cli/typed.h"
 #include "stowage/error.h"
@@ -197,7 +198,10 @@ void fit_dimension(PlanCommand& command, const PlanOptions& options) {
                     base::quoted(name)));
   command.model.dims = without(name, command.model.dims);
   const auto read = [&](const GivenSize& size) { return read_with(command, options, {name}, size); };
-  const SizeFit fit = fit_size(read, range, options);
+  const InterruptWatch watch;  // an interrupt keeps the largest size so far
+  PlanOptions with_stop = options;
+  with_stop.solve.stop = watch.stop();
+  const SizeFit fit = fit_size(read, range, with_stop);
   if (!fit.largest)
     throw UsageError(fmt::format("--fit {}: not even the smallest size fits: {}", base::quoted(name),
                                  why_not(*fit.next, options.memories[0].capacity.value_or(largest_value))));

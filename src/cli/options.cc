@@ -28,7 +28,7 @@ UsageError wrong(std::string_view flag, std::string_view value, std::string_view
 
 Bytes parse_bytes(std::string_view flag, std::string_view text) {
   const auto bytes = base::parse_size(text);
-  if (!bytes) throw wrong(flag, text, "a size such as 65536, 64KiB or 1MB");
+  if (!bytes) throw wrong(flag, text, "a size such as 65536, 64KiB, 64K or 1.5MB");
   return *bytes;
 }
 
@@ -243,6 +243,14 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
 
 Plan read_plan(const std::string& name) {
   const base::InputFile file(name);
+  const std::size_t first = file.bytes().find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && file.bytes()[first] != '{')
+    throw Error(
+        "",
+        fmt::format("is no plan, expected what `stowage plan MODEL -o plan.json` writes; `stowage plan {} -o "
+                    "plan.html` writes the page of a model or list",
+                    base::visible(name)))
+        .in_file(name);
   try {
     return parse_plan(file.bytes());
   } catch (const Error& error) {

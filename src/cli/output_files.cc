@@ -49,7 +49,7 @@ Written written_in(const std::filesystem::path& folder) {
 void make_folder(const std::filesystem::path& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
-  if (problem) throw Error("", "cannot be made: " + problem.message()).in_file(folder.string());
+  if (problem) throw OutputError(folder.string(), "cannot be made: " + problem.message());
 }
 
 std::string text_of(const Written& written) {
@@ -79,8 +79,11 @@ void expect_different_files(const std::vector<std::string>& inputs, const std::v
     const auto& [flag, file] = outputs[i];
     for (const std::string& input : inputs)
       expect(file, input, fmt::format("{} would overwrite the input", flag));
-    for (std::size_t j = 0; j < i; ++j)
+    for (std::size_t j = 0; j < i; ++j) {
+      if (file == "-" && outputs[j].second == "-")
+        throw UsageError("two files are standard output, expected '-' once");
       expect(outputs[j].second, file, fmt::format("{} and {} need different files", outputs[j].first, flag));
+    }
   }
 }
 

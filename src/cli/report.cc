@@ -74,13 +74,13 @@ void expect_budget(const PlanCommand& command) {
   if (command.json || command.print_loops) throw UsageError("--budget excludes --json and --print-loops");
 }
 
-ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes needed) {
+ExitStatus print_budget(const PlanCommand& command, const Plan& plan, std::ostream& out, Bytes needed) {
   const Bytes budget = base::parse_size(command.budget).value_or(0);
   std::string names;
   for (const ModelInfo& model : plan.models) names += (names.empty() ? "" : "+") + model.name;
   std::string remarks = plan.interrupted ? ", cut short" : "";
   for (const LeftOut& it : plan.left_out) remarks += fmt::format(", without {}", name_of(it.what));
-  base::print(std::cout, "{}: {} needs {} bytes of {}, {} bytes {}{}\n",
+  base::print(out, "{}: {} needs {} bytes of {}, {} bytes {}{}\n",
               needed > budget ? "over budget" : "within budget", names, needed, budget,
               needed > budget ? needed - budget : budget - needed, needed > budget ? "too many" : "left",
               remarks);

@@ -19,6 +19,7 @@
 #include "cli/models.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/network.h"
@@ -45,7 +46,7 @@ Planned plan_for(const RunCommand& command, const std::vector<Network>& networks
   PlanOptions options = parse_plan_options(command.plan);
   note_memories(options.memories);
   options.solve.stop = watch.stop();
-  options.solve.progress = progress_line();
+  options.solve.progress = progress_line(options.solve);
   PlanResult result = make_plan(inputs_of(networks), options);
   clear_progress_line();
   note_nearness(result);
@@ -144,8 +145,10 @@ ExitStatus run_run(const RunCommand& command) {
   if (command.json) {
     write_run_json(result, planned.plan, std::cout);
   } else {
-    write_run(result, planned.plan, std::cout);
-    if (command.report_memory) write_steps(result, planned.plan, std::cout);
+    const bool is_taken = std::ranges::any_of(files, [](const WantedFile& it) { return it.file == "-"; });
+    std::ostream& out = summary_stream(is_taken);
+    write_run(result, planned.plan, out);
+    if (command.report_memory) write_steps(result, planned.plan, out);
   }
   flush_output();
   if (result.interrupted) base::print(std::cerr, "stowage: interrupted; some steps did not run\n");

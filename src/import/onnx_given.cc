@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "import/open_sizes.h"
 #include "stowage/error.h"
@@ -43,7 +44,9 @@ void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
                          std::string_view what) {
     for (const auto& [name, value] : given) {
       if (!known.contains(name))
-        throw UsageError(fmt::format("{}: the model has no {} {}", flag, what, base::quoted(name)));
+        throw UsageError(
+            fmt::format("{}: the model has no {} {}{}", flag, what, base::quoted(name),
+                        base::did_you_mean(name, std::vector<std::string>(known.begin(), known.end()))));
     }
   };
   expect(options.dims, dimensions, "--dim", "symbolic dimension");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "stowage/error.h"
 
@@ -57,10 +58,13 @@ namespace {
 
 TensorId find_named(const Graph& graph, const std::vector<TensorId>& tensors, const std::string& name,
                     std::string_view role) {
+  std::vector<std::string> names;
   for (const TensorId tensor : tensors) {
     if (graph.tensors[tensor].name == name) return tensor;
+    names.push_back(graph.tensors[tensor].name);
   }
-  throw UsageError(fmt::format("--state: the model has no {} {}", role, base::quoted(name)));
+  throw UsageError(fmt::format("--state: the model has no {} {}{}", role, base::quoted(name),
+                               base::did_you_mean(name, names)));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
@@ -113,7 +114,9 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
   const auto check = [&](const std::string& name, const std::string& flag) {
     const bool is_twice = options.shapes.contains(name) && options.bounds.contains(name);
     const std::string place = flag + " " + base::quoted(name) + ": ";
-    if (!names.contains(name)) throw UsageError(place + "the model has no such tensor");
+    if (!names.contains(name))
+      throw UsageError(place + "the model has no such tensor" +
+                       base::did_you_mean(name, std::vector<std::string>(names.begin(), names.end())));
     if (is_twice) throw UsageError(place + "has both --shape and --bound, expected one of them");
   };
   for (const auto& [name, shape] : options.shapes) check(name, "--shape");

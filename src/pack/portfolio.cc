@@ -246,7 +246,20 @@ class Contest {
     control.is_fallback = strategy.turn.is_stopgap && (is_choice_ || has_makeshift_);
     if (is_choice_) control.deadline = control.deadline.part(entry.share.value_or(strategy.turn.share));
     control.options.seed += entry.turn * seed_of_turns;
+    if (control.options.progress) {
+      control.options.progress = [this](std::string_view what, double fraction) {
+        control_.options.progress(with_best(what), fraction);
+      };
+    }
     keep(entry, strategy, pack::run(strategy, problem_, control));
+  }
+
+  /// What is being tried, with the best peak so far and its bound.
+  [[nodiscard]] std::string with_best(std::string_view what) {
+    const std::lock_guard lock(mutex_);
+    if (!standing_) return std::string(what);
+    const std::string best = base::concat(what, ", best ", total_peak(standing_->score), " bytes");
+    return has_one_memory_ ? base::concat(best, ", bound ", bound_) : best;
   }
 
   /// Whether the strategy can serve the problem, and suits it.

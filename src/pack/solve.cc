@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "pack/memories/assign.h"
 #include "pack/memories/cost_bound.h"
@@ -56,7 +57,10 @@ std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
   if (!chosen.empty()) return chosen;
   std::string names(auto_info.name);
   for (const pack::Strategy& strategy : all()) names += base::concat(", ", strategy.info.name);
-  throw UsageError(base::concat("unknown strategy ", base::quoted(name), ", expected one of ", names));
+  std::vector<std::string> known;
+  for (const StrategyInfo& it : strategies()) known.emplace_back(it.name);
+  throw UsageError(base::concat("unknown strategy ", base::quoted(name), ", expected one of ", names,
+                                base::did_you_mean(name, known)));
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "base/checked.h"
+#include "base/nearest.h"
 #include "base/unique_names.h"
 
 namespace stowage::base {
@@ -42,9 +44,42 @@ TEST(Text, SizesTakeDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_size("2GB"), 2'000'000'000);
   EXPECT_EQ(parse_size("2GiB"), std::int64_t{2} << 30);
   EXPECT_EQ(parse_size("0"), 0);
-  for (const char* const text : {"", "KiB", "-1", "1 KiB", "1.5MiB", "1kib", "1TB", "9007199254740992KiB"}) {
+  EXPECT_EQ(parse_size("1kB"), 1000);
+  EXPECT_EQ(parse_size("1K"), 1024);
+  EXPECT_EQ(parse_size("2M"), 2 << 20);
+  EXPECT_EQ(parse_size("1Ki"), 1024);
+  EXPECT_EQ(parse_size("64 KiB"), 65536);
+  EXPECT_EQ(parse_size("1kib"), 1024);
+  EXPECT_EQ(parse_size("12B"), 12);
+  EXPECT_EQ(parse_size("1.5MiB"), 3 << 19);
+  EXPECT_EQ(parse_size("0.001KiB"), 1) << "a part of a byte is left out";
+  EXPECT_EQ(parse_size("1.999999999GiB"), 2147483646);
+  for (const char* const text : {"", "KiB", "-1", "1.5", "1.KiB", ".5KiB", "1.-5KiB", "1.5.5KiB", "1e3",
+                                 "1 K iB", "1TB", "1KBB", "12b", "1.1234567890GiB", "9007199254740992KiB"}) {
     EXPECT_EQ(parse_size(text), std::nullopt) << text;
   }
+}
+
+TEST(Nearest, CountsLettersToChange) {
+  EXPECT_EQ(edit_distance("", ""), 0U);
+  EXPECT_EQ(edit_distance("plan", "plan"), 0U);
+  EXPECT_EQ(edit_distance("plna", "plan"), 1U) << "swapped";
+  EXPECT_EQ(edit_distance("pan", "plan"), 1U);
+  EXPECT_EQ(edit_distance("plann", "plan"), 1U);
+  EXPECT_EQ(edit_distance("plam", "plan"), 1U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+}
+
+TEST(Nearest, FindsTheWordThatWasMeant) {
+  const std::vector<std::string> words{"plan", "pack", "compare", "Batch"};
+  EXPECT_EQ(nearest("plam", words), "plan");
+  EXPECT_EQ(nearest("comapre", words), "compare");
+  EXPECT_EQ(nearest("batch", words), "Batch");
+  EXPECT_EQ(nearest("verify", words), std::nullopt);
+  EXPECT_EQ(nearest(std::string(100000, 'x'), words), std::nullopt);
+  EXPECT_EQ(nearest("x", std::vector<std::string>{"y"}), std::nullopt) << "one letter is another word";
+  EXPECT_EQ(did_you_mean("plam", words), "; did you mean 'plan'?");
+  EXPECT_EQ(did_you_mean("", words), "");
 }
 
 TEST(Text, SplitsKeepEmptyParts) {

@@ -41,6 +41,7 @@ constexpr int done = 0;
 constexpr int not_met = 1;
 constexpr int wrong_usage = 2;
 constexpr int rejected = 3;
+constexpr int unwritable = 5;
 
 constexpr std::string_view small_list = "id,lower,upper,size\na,0,2,64\nb,1,3,32\n";  // peak 96
 constexpr std::string_view list_header = "id,lower,upper,size\n";
@@ -245,7 +246,8 @@ TEST(Cli, RefusesWrongGraphs) {
       {"f.json", garbage(), {}, rejected, {"JSON"}},
       {"f.json", half(small_graph()), {}, rejected, {"JSON", "line"}},
       {"f.json", "[]", {}, rejected, {"object"}},
-      {"f.json", R"({"format":"stowage-plan","version":1})", {}, rejected, {"/format", "stowage-plan"}},
+      {"f.json", R"({"format":"stowage-plan","version":1})", {}, rejected, {"is a plan", "stowage report"}},
+      {"f.json", R"({"format":"stowage-plans","version":1})", {}, rejected, {"/format", "stowage-plans"}},
       {"f.json", R"({"format":"stowage-graph","version":2})", {}, rejected, {"/version", "2"}},
       {"f.json", R"({"format":"stowage-graph","version":1})", {}, rejected, {"tensors"}},
       {"f.json", cycle, {}, rejected, {"cycle"}},
@@ -430,8 +432,8 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.csv", list, {"--memory", "sram@-1"}, wrong_usage, {"--memory", "-1"}},
       {"f.csv", list, {"f.csv"}, wrong_usage, {"f.csv"}},
       {"f.csv", list, {"--capacity", "-1"}, wrong_usage, {"--capacity", "-1"}},
-      {"f.csv", list, {"--capacity", "64 KB"}, wrong_usage, {"--capacity", "64 KB"}},
-      {"f.csv", list, {"--capacity", "1.5KiB"}, wrong_usage, {"--capacity", "1.5KiB"}},
+      {"f.csv", list, {"--capacity", "64 KBB"}, wrong_usage, {"--capacity", "64 KBB"}},
+      {"f.csv", list, {"--capacity", "1.5.5KiB"}, wrong_usage, {"--capacity", "1.5.5KiB"}},
       {"f.csv", list, {"--capacity", "KiB"}, wrong_usage, {"--capacity", "KiB"}},
       {"f.csv", list, {"--capacity", "9999999999GiB"}, wrong_usage, {"--capacity", "9999999999GiB"}},
       {"f.csv", list, {"--align", "0"}, wrong_usage, {"--align", "0"}},
@@ -616,7 +618,7 @@ class CliOutputs : public ::testing::Test {
   void expect_nothing_written(const Arguments& outputs, const std::string& culprit) const {
     const Texts before = directory_.names();
     const ProcessResult result = run_stowage(directory_.path(), joined({"plan", "f.csv"}, outputs));
-    EXPECT_EQ(result.status, rejected) << "signal " << result.signal << " " << result.errors;
+    EXPECT_EQ(result.status, unwritable) << "signal " << result.signal << " " << result.errors;
     expect_says(result.errors, {culprit, "cannot be written"});
     EXPECT_EQ(result.output, "");
     EXPECT_EQ(directory_.names(), before);
@@ -624,7 +626,7 @@ class CliOutputs : public ::testing::Test {
     EXPECT_TRUE(std::filesystem::is_empty(directory_ / "folder"));
   }
 
-  [[nodiscard]] static Texts unwritable() {
+  [[nodiscard]] static Texts unwritable_files() {
     return {"missing/out.json", "folder", "f.csv/out.json", "loop", "/dev/full", std::string(5000, 'x')};
   }
 
@@ -632,7 +634,7 @@ class CliOutputs : public ::testing::Test {
 };
 
 TEST_F(CliOutputs, ThatCannotBeWritten) {
-  for (const std::string& file : unwritable()) {
+  for (const std::string& file : unwritable_files()) {
     SCOPED_TRACE(file.substr(0, 30));
     expect_nothing_written({"-o", file}, file);
     expect_nothing_written({"--csv", file}, file);
@@ -640,7 +642,7 @@ TEST_F(CliOutputs, ThatCannotBeWritten) {
 }
 
 TEST_F(CliOutputs, AreAllWrittenOrNone) {
-  for (const std::string& file : unwritable()) {
+  for (const std::string& file : unwritable_files()) {
     SCOPED_TRACE(file.substr(0, 30));
     expect_nothing_written({"-o", "old.json", "--csv", file}, file);
     expect_nothing_written({"-o", file, "--csv", "old.json"}, file);

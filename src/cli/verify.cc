@@ -1,0 +1,74 @@
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/print.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/models.h"
+#include "cli/terminal.h"
+#include "stowage/error.h"
+#include "stowage/planner.h"
+
+namespace stowage::cli {
+
+ExitStatus run_verify(const VerifyCommand& command) {
+  if (command.models.empty() && command.model.is_any_given()) {
+    throw UsageError("--dim, --shape, --bound, --state and --scratch need --model");
+  }
+  const Plan plan = read_plan(command.plan_file);
+  Faults faults;
+  if (command.models.empty()) {
+    faults = check_plan(plan);
+  } else {
+    faults = check_plan(plan, read_models(command.models, command.model, wanted_to_check(plan)));
+  }
+  if (command.json) {
+    std::vector<std::string> words;
+    for (const Fault& fault : faults) words.push_back(base::as_utf8(fault.what));
+    const nlohmann::json document{{"valid", faults.empty()},
+                                  {"checked_with_model", !command.models.empty()},
+                                  {"faults", words},
+                                  {"buffers", plan.buffers.size()},
+                                  {"tensors", plan.tensors.size()},
+                                  {"peak", plan.summary.peak}};
+    std::cout << document.dump(1) << '\n';
+    flush_output();
+    return faults.empty() ? ExitStatus::done : ExitStatus::not_met;
+  }
+  print_faults(faults);
+  if (faults.empty()) {
+    base::print(summary_stream(), "valid: {} buffers, {} tensors, peak {} bytes{}\n", plan.buffers.size(),
+                plan.tensors.size(), plan.summary.peak,
+                command.models.empty() ? " (checked without the model)" : "");
+  }
+  flush_output();
+  return faults.empty() ? ExitStatus::done : ExitStatus::not_met;
+}
+
+ExitStatus run_strategies(bool as_json) {
+  const std::vector<StrategyInfo> all = strategies();
+  if (as_json) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const StrategyInfo& it : all)
+      rows.push_back(
+          {{"name", it.name}, {"summary", it.summary}, {"source", it.source}, {"in_auto", it.is_in_auto}});
+    std::cout << rows.dump(1) << '\n';
+    flush_output();
+    return ExitStatus::done;
+  }
+  const auto print = [&](bool is_in_auto) {
+    for (const StrategyInfo& strategy : all) {
+      if (strategy.is_in_auto == is_in_auto)
+        base::print(std::cout, "{:<20}{} ({})\n", strategy.name, strategy.summary, strategy.source);
+    }
+  };
+  print(true);
+  base::print(std::cout, "\nby name alone, not by auto:\n");
+  print(false);
+  flush_output();
+  return ExitStatus::done;
+}
+
+}  // namespace stowage::cli
