@@ -22,6 +22,7 @@
 #include "cli/progress.h"
 #include "cli/shells.h"
 #include "cli/terminal.h"
+#include "cli/typed.h"
 #include "cli/wanted_files.h"
 #include "stowage/error.h"
 #include "stowage/version.h"
@@ -209,6 +210,20 @@ void add_pack(CLI::App& app, stowage::cli::PackCommand& command) {
   }
 }
 
+void add_fit(CLI::App& app, stowage::cli::FitCommand& command) {
+  add(app, "model", command.model_file, "Model (ONNX, TFLite, graph JSON)").required();
+  add(app, "--board", command.board, "NAME that `stowage devices` lists, or FILE.json of a device")
+      .required();
+  add(app, "--reserve", command.reserve,
+      "SIZE of the fast memory that the rest of the program needs. Default: 0");
+  app.add_flag("--json", command.json, "Print JSON instead of a table");
+  for (const OptionRow& row : stowage::cli::planning_options()) {
+    if (row.name == "time-limit" || row.name == "effort")
+      add_row(app, row, command.plan, command.model).group("Options");
+  }
+  add_model_options(app, command.model);
+}
+
 void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
   add_models(app, command.inputs);
   add_files(app, command.output, "FILE to write: .svg a picture (traffic against memory size), or .json");
@@ -283,17 +298,8 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
 /// The command line as a shell takes it.
 std::string typed(int argc, char** argv) {
   std::string line = "stowage";
-  for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc)) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-    if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) {
-      line += " " + argument;
-      continue;
-    }
-    line += " '";
-    for (const char letter : argument) line += letter == '\'' ? "'\\''" : std::string(1, letter);
-    line += "'";
-  }
+  for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc))
+    line += " " + stowage::cli::quoted_for_shell(argument);
   return line;
 }
 
@@ -365,6 +371,13 @@ ExitStatus run_program(int argc, char** argv) {
   stowage::cli::GenerateCommand generate;
   CLI::App& generate_app = *app.add_subcommand("generate", "Write C that runs a model inside its plan");
   add_generate(generate_app, generate);
+  stowage::cli::FitCommand fit;
+  CLI::App& fit_app =
+      *app.add_subcommand("fit", "Tell whether a model fits a board, and how, with a command each");
+  add_fit(fit_app, fit);
+  bool devices_as_json = false;
+  CLI::App& devices_app = *app.add_subcommand("devices", "List the boards that `stowage fit` knows");
+  devices_app.add_flag("--json", devices_as_json, "Print JSON: the files of the devices");
   bool strategies_as_json = false;
   CLI::App& strategies_app = *app.add_subcommand("strategies", "List the strategies");
   strategies_app.add_flag("--json", strategies_as_json, "Print JSON instead of a table");
@@ -404,6 +417,8 @@ ExitStatus run_program(int argc, char** argv) {
   if (report_app.parsed()) return stowage::cli::run_report(report);
   if (run_app.parsed()) return stowage::cli::run_run(run);
   if (generate_app.parsed()) return stowage::cli::run_generate(generate);
+  if (fit_app.parsed()) return stowage::cli::run_fit(fit);
+  if (devices_app.parsed()) return stowage::cli::run_devices(devices_as_json);
   if (strategies_app.parsed()) return stowage::cli::run_strategies(strategies_as_json);
   if (completion_app.parsed()) {
     stowage::cli::write_completion(app, shell, std::cout);
