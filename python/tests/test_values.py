@@ -154,3 +154,12 @@ def test_plot_draws_each_buffer(classifier):
 def test_plot_says_what_it_needs(classifier):
     with pytest.raises(stowage.UsageError, match="pip install matplotlib"):
         stowage.plan(classifier).plot()
+
+
+def test_remedies_say_what_may_help(classifier, tmp_path):
+    plan = stowage.plan(classifier, capacity="64KiB", effort=100)
+    assert any("Rows" in it["what"] and it["verdict"] == "possible" for it in plan.remedies())
+    listed = tmp_path / "list.csv"
+    listed.write_text("id,lower,upper,size\na,0,9,64\nb,1,3,32\n")
+    first = stowage.plan(listed, capacity=80).remedies()[0]
+    assert first["what"].startswith("Keep elsewhere") and "'b'" in first["what"] and first["bytes"] == 16
