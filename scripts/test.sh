@@ -60,6 +60,8 @@ around_the_program() {
   scripts/test_report.sh build/release
   step "installed package"
   scripts/test_consumer.sh build/release
+  step "action of CI"
+  scripts/test_action.sh build/release/stowage
   step "Python package"
   scripts/test_python.sh build/release
   step "around the program: done"

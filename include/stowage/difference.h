@@ -49,7 +49,10 @@ struct ChangedBuffer {
 struct PlanDifference {
   std::vector<ChangedNumber> numbers{};  ///< All of them, those that are equal, too; the peak first.
   std::vector<ChangedBuffer> buffers{};  ///< In the order of the plans: those that went, then all others.
-  /// The first step at which the plans run something else; none: they run the same.
+  std::vector<std::string> operators_came{};  ///< By the names of the tensors that they compute.
+  std::vector<std::string> operators_went{};
+  /// The first step of the plan before at which the other one runs something else, operators that came or went aside;
+  /// none: they run the same.
   std::optional<std::size_t> first_other_step{};
 
   /// By how much the peak grew, as a share of that before; 1 from nothing to something. At least 0.

@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "stowage/export.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
+#include "stowage/problem.h"
 
 namespace stowage {
 
@@ -39,6 +41,14 @@ struct Remedy {
 /// What the plan alone proves about its peak: each remedy has figures of the plan, or a command that finds them
 /// out. `command` made the plan; empty: unknown. Cost: n log n in pieces and steps.
 [[nodiscard]] std::vector<Remedy> remedies_of(const Plan& plan, const std::string& command = {});
+
+/// For the plan of a list in one memory: the buffers with the fewest bytes to keep elsewhere, so that the others fit into
+/// the capacity. Empty for other plans. Takes up to four seconds, or four times the effort.
+[[nodiscard]] std::vector<Remedy> spill_remedies(const Plan& plan, Bytes capacity,
+                                                 const SolveOptions& options);
+
+/// The plan as JSON, with remedies as a member "remedies", which `parse_plan` passes over.
+void write_json(const Plan& plan, const std::vector<Remedy>& remedies, std::ostream& out, PlanForm form);
 
 /// One figure of plans that differ in one option.
 struct Curve {

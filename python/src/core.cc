@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <iostream>
 #include <mutex>
 #include <sstream>
@@ -20,6 +21,7 @@
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"
+#include "stowage/report.h"
 #include "stowage/sweep.h"
 #include "stowage/version.h"
 #include "watched.h"
@@ -296,6 +298,23 @@ nb::list claims_of(const Planned& planned) {
   return claims;
 }
 
+/// What the plan proves about its peak, and what may lower it: (verdict, what, why, bytes or None).
+nb::list remedies_for(const Planned& planned, const std::optional<Bytes>& capacity) {
+  static constexpr std::array<std::string_view, 4> verdicts{"found", "done", "possible", "impossible"};
+  std::vector<Remedy> remedies = remedies_of(planned.result.plan);
+  if (capacity && planned.result.plan.summary.peak > *capacity) {
+    run_watched(nb::none(), [&](const Watch& watch) {
+      for (Remedy& it : spill_remedies(planned.result.plan, *capacity, {.stop = watch.stop}))
+        remedies.insert(remedies.begin(), std::move(it));
+    });
+  }
+  nb::list rows;
+  for (const Remedy& it : remedies)
+    rows.append(nb::make_tuple(str_of(verdicts.at(static_cast<std::size_t>(it.verdict))), str_of(it.what),
+                               str_of(it.why), it.bytes ? nb::cast(*it.bytes) : nb::none()));
+  return rows;
+}
+
 nb::object enough_for(const Planned& planned) {
   if (!planned.result.enough) return nb::none();
   return nb::make_tuple(planned.result.enough->name, planned.result.enough->capacity.value_or(0));
@@ -314,6 +333,7 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("left_out", &left_out_of)
       .def_prop_ro("fits", [](const Planned& it) { return it.result.outcome == Outcome::fits; })
       .def_prop_ro("enough", &enough_for)
+      .def("remedies", &remedies_for, nb::arg("capacity").none())
       .def_prop_ro("faults", [](const Planned& it) { return words_of(it.result.faults); })
       .def_prop_ro("is_streamed", [](const Planned& it) { return is_streamed(it.result.plan); })
       .def("buffers", [](const Planned& it) { return buffer_columns(it.result.plan); })

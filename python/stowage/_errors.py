@@ -17,10 +17,13 @@ class Error(StowageError):
     """
 
     def __init__(self, message: str, file: str = "", place: str = "", problem: str = "") -> None:
-        super().__init__(message)
+        super().__init__(_in_python(message))
         self.file = file
         self.place = place
-        self.problem = problem or message
+        self.problem = _in_python(problem or message)
+
+    def __reduce__(self) -> tuple[type, tuple[str, ...]]:
+        return type(self), (str(self), self.file, self.place, self.problem)
 
 
 class UsageError(StowageError):
@@ -48,4 +51,4 @@ class InternalError(RuntimeError):
 
 def _in_python(message: str) -> str:
     """Options as they are called here: time_limit for --time-limit."""
-    return re.sub(r"--([a-z][a-z-]*)", lambda found: found.group(1).replace("-", "_"), message)
+    return re.sub(r"(?<![\w/.-])--([a-z][a-z-]*)", lambda found: found.group(1).replace("-", "_"), message)

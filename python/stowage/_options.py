@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         order: str
         alias: str
         align: int
+        alignment: int  # the same
         io: str
         time_limit: float
         effort: int
@@ -104,9 +106,14 @@ def sources_of(models: Models) -> list[Source]:
 def texts_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as the texts of the command."""
     texts: dict[str, Any] = {}
-    for name, value in options.items():
+    if options.get("align") is not None and options.get("alignment") is not None:
+        raise UsageError("alignment and align are one option, expected one of them")
+    for given, value in options.items():
+        name = "align" if given == "alignment" else given
         if name not in NAMES:
-            raise TypeError(f"unknown option {name!r}; options are: {', '.join(NAMES)}")
+            near = difflib.get_close_matches(name, NAMES, 1)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            raise TypeError(f"unknown option {name!r}; {meant}options are: {', '.join(NAMES)}")
         if value is None or value is False:
             continue
         text = text_of(name, value)

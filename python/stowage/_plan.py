@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stowage import _core
 from stowage._arrays import Table, array_from, array_to, rows_of, table_of
 from stowage._errors import Error, InternalError, RunFault, UsageError
+from stowage._draw import draw
 from stowage._options import Models, Source, arguments_of, sources_of, texts_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Plan:
         self._core = core
         self._sources = sources
         self._texts = texts
+        self._enough = core.enough
 
     @property
     def peak(self) -> int:
@@ -78,7 +80,14 @@ class Plan:
     @property
     def enough(self) -> tuple[str, int] | None:
         """If the plan does not fit: a memory, and a capacity of it that would be enough."""
-        return self._core.enough
+        return self._enough
+
+    def remedies(self) -> list[dict[str, Any]]:
+        """What may lower the peak, and what cannot: dicts with verdict ("found", "done", "possible", "impossible"),
+        what, why, and bytes, which may be None. For a list that does not fit, first what to keep elsewhere."""
+        capacity = self.memories[0]["capacity"] if not self.fits else None
+        names = ("verdict", "what", "why", "bytes")
+        return [dict(zip(names, row)) for row in self._core.remedies(capacity)]
 
     @property
     def interrupted(self) -> bool:
@@ -215,6 +224,43 @@ class Plan:
         return {f"{sources[model][0]}.{name}" if several else name: array_to(dtype, shape, data)
                 for model, name, dtype, shape, data in outputs}
 
+    def plot(self, ax: Any = None, *, names: bool = True) -> Any:
+        """The memory as matplotlib's axes: time to the right, addresses upwards. Needs matplotlib.
+
+        `ax` are the axes to draw in, new ones if there are none. Buffers that are wide enough have their names.
+        """
+        return draw(self, ax, names)
+
+    def difference(self, other: Plan) -> dict[str, Any]:
+        """What changed from this plan to another one: numbers, and buffers that came, went, grew or moved."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = [os.path.join(folder, name) for name in ("before.json", "after.json")]
+            for it, file in zip((self, other), files):
+                it.to_json(file)
+            return json.loads(_command("diff", [], {}, [*files, "--json"]))  # type: ignore[no-any-return]
+
+    def _content(self) -> dict[str, Any]:
+        """All but the time that it took."""
+        document = json.loads(self.to_json())
+        document["summary"].pop("seconds", None)
+        return document  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both give the same buffers the same places, and run the same steps, however long it took."""
+        return self._content() == other._content() if isinstance(other, Plan) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._content(), sort_keys=True))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._core.json(), self._sources, self._texts, self.enough)
+
+    def __copy__(self) -> Plan:
+        return self  # it cannot change
+
+    def __deepcopy__(self, memo: Any) -> Plan:
+        return self
+
     def verify(self) -> list[str]:
         """The faults that the checker finds in this plan, with its models: none, or there is a bug."""
         return verify(self, self._sources or None)
@@ -235,6 +281,16 @@ class Plan:
 
     def _repr_html_(self) -> str:
         return f"<div><pre style='font-family: monospace'>{html.escape(str(self))}</pre>{self.svg()}</div>"
+
+
+def _restored(text: str, sources: list[Source], texts: dict[str, Any], enough: tuple[str, int] | None) -> Plan:
+    """A plan from its pickle. Models that are no longer where they were are left out of it."""
+    try:
+        plan = Plan(_core.load(text.encode(), "plan", sources, texts), sources, texts)
+    except Error:
+        plan = Plan(_core.load(text.encode(), "plan", [], {}), sources, texts)
+    plan._enough = enough
+    return plan
 
 
 def _written(text: str, path: str | os.PathLike[str] | None) -> str:

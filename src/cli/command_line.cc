@@ -214,6 +214,20 @@ void add_pack(CLI::App& app, stowage::cli::PackCommand& command) {
   }
 }
 
+void add_fit(CLI::App& app, stowage::cli::FitCommand& command) {
+  add(app, "model", command.model_file, "Model (ONNX, TFLite, graph JSON)").required();
+  add(app, "--board", command.board, "NAME that `stowage devices` lists, or FILE.json of a device")
+      .required();
+  add(app, "--reserve", command.reserve,
+      "SIZE of the fast memory that the rest of the program needs. Default: 0");
+  app.add_flag("--json", command.json, "Print JSON instead of a table");
+  for (const OptionRow& row : stowage::cli::planning_options()) {
+    if (row.name == "time-limit" || row.name == "effort")
+      add_row(app, row, command.plan, command.model).group("Options");
+  }
+  add_model_options(app, command.model);
+}
+
 void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
   add_models(app, command.inputs);
   add_files(app, command.output, "FILE to write: .svg a picture (traffic against memory size), or .json");
@@ -354,6 +368,13 @@ ExitStatus run_program(int argc, char** argv) {
   stowage::cli::GenerateCommand generate;
   CLI::App& generate_app = *app.add_subcommand("generate", "Write C that runs a model inside its plan");
   add_generate(generate_app, generate);
+  stowage::cli::FitCommand fit;
+  CLI::App& fit_app =
+      *app.add_subcommand("fit", "Tell whether a model fits a board, and how, with a command each");
+  add_fit(fit_app, fit);
+  bool devices_as_json = false;
+  CLI::App& devices_app = *app.add_subcommand("devices", "List the boards that `stowage fit` knows");
+  devices_app.add_flag("--json", devices_as_json, "Print JSON: the files of the devices");
   bool strategies_as_json = false;
   CLI::App& strategies_app = *app.add_subcommand("strategies", "List the strategies");
   strategies_app.add_flag("--json", strategies_as_json, "Print JSON instead of a table");
@@ -393,6 +414,8 @@ ExitStatus run_program(int argc, char** argv) {
   if (report_app.parsed()) return stowage::cli::run_report(report);
   if (run_app.parsed()) return stowage::cli::run_run(run);
   if (generate_app.parsed()) return stowage::cli::run_generate(generate);
+  if (fit_app.parsed()) return stowage::cli::run_fit(fit);
+  if (devices_app.parsed()) return stowage::cli::run_devices(devices_as_json);
   if (strategies_app.parsed()) return stowage::cli::run_strategies(strategies_as_json);
   if (completion_app.parsed()) {
     stowage::cli::write_completion(app, shell, std::cout);

@@ -84,6 +84,15 @@ struct DiffCommand {
   std::string max_growth;  ///< A percentage; empty: any.
 };
 
+struct FitCommand {
+  std::string model_file;
+  std::string board;    ///< A name or a file.
+  std::string reserve;  ///< A size.
+  ModelTexts model;
+  PlanTexts plan;  ///< Of them, what limits the search.
+  bool json = false;
+};
+
 struct SweepCommand {
   std::vector<std::string> inputs;
   ModelTexts model;
@@ -181,6 +190,8 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 [[nodiscard]] ExitStatus run_inspect(const InspectCommand& command);
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
 [[nodiscard]] ExitStatus run_report(const ReportCommand& command);
+[[nodiscard]] ExitStatus run_fit(const FitCommand& command);
+[[nodiscard]] ExitStatus run_devices(bool as_json);
 [[nodiscard]] ExitStatus run_generate(const GenerateCommand& command);
 [[nodiscard]] ExitStatus run_strategies(bool as_json);
 

@@ -19,6 +19,7 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "cli/tflm.h"
+#include "cli/typed.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"
@@ -130,6 +131,27 @@ void expect_loops(const PlanCommand& command, const PlanOptions& options) {
   if (command.json) throw UsageError("--print-loops excludes --json");
 }
 
+/// The size that the plan does not keep to; none: it keeps to all.
+std::optional<Bytes> missed_size(const PlanCommand& command, const PlanResult& result,
+                                 const TflmOutput& planned, Bytes needed) {
+  if (planned.capacity && planned.arena.size > *planned.capacity) return planned.capacity;
+  if (result.outcome != Outcome::fits) return result.plan.memories[0].memory.capacity.value_or(largest_value);
+  const auto budget = base::parse_size(command.budget);
+  return budget && needed > *budget ? budget : std::nullopt;
+}
+
+/// What TensorFlow Lite Micro needs for a model that may be for it.
+void write_runtime(const PlanCommand& command, const Plan& plan, std::ostream& out) {
+  if (plan.models.size() != 1 || plan.models[0].format != ModelFormat::tflite) return;
+  const std::string file = parse_models(command.inputs)[0].file;
+  if (const std::optional<Bytes> bytes = own_arena_of(file))
+    base::print(out,
+                "\nTensorFlow Lite Micro needs a tensor_arena of {} bytes for this model by itself (pointers "
+                "of 32 bits); "
+                "`stowage tflm {}` plans for it\n",
+                *bytes, shell_word(file));
+}
+
 bool has_standard_output(const std::vector<base::OutputFile>& outputs) {
   return std::ranges::any_of(outputs, [](const base::OutputFile& it) { return it.file == "-"; });
 }
@@ -204,29 +226,35 @@ ExitStatus run_plan(const PlanCommand& given) {
   make_directories_for(planned.files);
   base::write_files(outputs);
   std::ostream& out = summary_stream(has_standard_output(outputs));
+  const Bytes needed = tflm ? planned.arena.size : result.plan.summary.peak;
+  const std::optional<Bytes> most_bytes = missed_size(command, result, planned, needed);
+  const bool is_met = !most_bytes;
+  std::vector<Remedy> remedies;
+  if (!is_met) {
+    remedies = std::move(others.tried);
+    std::ranges::move(spill_remedies(result.plan, *most_bytes, options.solve), std::back_inserter(remedies));
+    std::ranges::move(remedies_of(result.plan, command.typed), std::back_inserter(remedies));
+  }
   ExitStatus budget = ExitStatus::done;
   if (!command.budget.empty()) {
     std::ostream& line = has_standard_output(outputs) ? std::cerr : std::cout;
-    budget = print_budget(command, result.plan, line, tflm ? planned.arena.size : result.plan.summary.peak);
+    budget = print_budget(command, result.plan, line, needed);
   } else if (command.print_loops) {
     write_loops(result.plan, std::cout);
   } else if (command.json) {
-    write_json(result.plan, std::cout, command.form());
+    write_json(result.plan, is_met ? std::vector<Remedy>() : remedies, std::cout, command.form());
   } else {
     write_summary(result.plan, out);
     print_objectives(result, options, out);
     write_tflm_output(planned, command, inputs, out);
+    if (!tflm) write_runtime(command, result.plan, out);
   }
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())
     base::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
   const ExitStatus fit = tflm ? report_arena(planned) : report_fit(result);
   const ExitStatus status = fit == ExitStatus::done ? budget : fit;
-  if (status == ExitStatus::not_met) {
-    std::vector<Remedy> remedies = std::move(others.tried);
-    std::ranges::move(remedies_of(result.plan, command.typed), std::back_inserter(remedies));
-    print_remedies(remedies);
-  }
+  if (status == ExitStatus::not_met) print_remedies(remedies);
   return status;
 }
 

@@ -44,7 +44,7 @@ std::vector<std::string> strategy_names() {
 }
 
 /// In single quotes, as all three shells read them.
-std::string quoted_for_shell(std::string_view text) {
+std::string single_quoted(std::string_view text) {
   std::string result = "'";
   for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return result + "'";
@@ -83,7 +83,7 @@ void write_bash(const CLI::App& app, std::ostream& out) {
 std::string described(std::string_view word, std::string_view help) {
   std::string escaped;
   for (const char letter : word) escaped += letter == ':' ? std::string("\\:") : std::string(1, letter);
-  return quoted_for_shell(fmt::format("{}:{}", escaped, first_sentence(help)));
+  return single_quoted(fmt::format("{}:{}", escaped, first_sentence(help)));
 }
 
 void write_zsh(const CLI::App& app, std::ostream& out) {
@@ -115,7 +115,7 @@ void write_fish(const CLI::App& app, std::ostream& out) {
   fmt::print(out, "# Completion of stowage for fish, made by `stowage completion fish`.\n");
   for (const CLI::App* const it : commands_of(app))
     fmt::print(out, "complete -c stowage -n __fish_use_subcommand -a {} -d {}\n", it->get_name(),
-               quoted_for_shell(first_sentence(it->get_description())));
+               single_quoted(first_sentence(it->get_description())));
   fmt::print(out,
              "complete -c stowage -l quiet -d 'No summary, notes and progress'\n"
              "complete -c stowage -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n");
@@ -126,7 +126,7 @@ void write_fish(const CLI::App& app, std::ostream& out) {
         fmt::print(out, "complete -c stowage -n '__fish_seen_subcommand_from {}' -l {}{}{} -d {}\n",
                    it->get_name(), name, takes_value ? " -r" : "",
                    name == "strategy" ? fmt::format(" -a '{}'", fmt::join(strategy_names(), " ")) : "",
-                   quoted_for_shell(first_sentence(option->get_description())));
+                   single_quoted(first_sentence(option->get_description())));
       }
     }
   }

@@ -103,6 +103,23 @@ TflmRuntime parse_runtime(const std::string& runtime, const std::string& kernels
   return result;
 }
 
+std::optional<Bytes> own_arena_of(const std::string& name) {
+  try {
+    const base::InputFile file(name);
+    const TflmRuntime runtime = runtime_for(file.bytes(), tflm_32);
+    ImportOptions options = sizes_of_file;
+    options.scratch = kernel_requests(file.bytes(), runtime).scratch;
+    const Input input = parse_input(file.bytes(), name, options);
+    const auto& graph = std::get<Graph>(input.content);
+    const Bytes head = tflm_head(graph, OfflineOffsets(graph.tensors.size() - options.scratch.size()));
+    return tflm_arena({{file.bytes(), head, options.scratch.size()}}, runtime).size;
+  } catch (const UsageError&) {
+    return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
     : command_(command), runtime_(parse_runtime(command.runtime, command.kernels)) {
   const auto refuse = [](bool is_given, std::string_view flag, std::string_view why) {

@@ -80,6 +80,10 @@ class TflmPlanning {
 /// The runtime of --runtime and --kernels. Throws UsageError for unknown names.
 [[nodiscard]] TflmRuntime parse_runtime(const std::string& runtime, const std::string& kernels);
 
+/// The arena that TensorFlow Lite Micro with pointers of 32 bits needs without a plan of ours; none if the file has what
+/// it cannot run.
+[[nodiscard]] std::optional<Bytes> own_arena_of(const std::string& file);
+
 /// Creates the missing directories of these files.
 void make_directories_for(const std::vector<PlannedFile>& files);
 

@@ -296,6 +296,14 @@ std::string gap_of(const Plan& plan) {
   }
 }
 
+/// Whether the search has ended because the plan fits.
+bool has_stopped(const Plan& plan) {
+  if (plan.memories.size() != 1 || plan.interrupted || plan.summary.peak <= plan.summary.lower_bound)
+    return false;
+  const auto& capacity = plan.memories[0].memory.capacity;
+  return capacity && plan.memories[0].peak <= *capacity;
+}
+
 }  // namespace
 
 void write_summary(const Plan& plan, std::ostream& out) {
@@ -322,6 +330,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("peak", readable(summary.peak));
   row("lower bound", bound_of(plan));
   row("gap", gap_of(plan));
+  if (has_stopped(plan)) row("stopped", "it fits; without --capacity the search goes on");
   write_order_searches(plan, row);
   write_streamed(plan, row);
   write_left_out(plan, row);

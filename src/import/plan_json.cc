@@ -151,6 +151,7 @@ Plan parse_plan(std::string_view text) {
     for (const Json& output : released->elements()) plan.released.push_back(output.index());
   }
   if (const auto savings = document.find("savings")) plan.savings = read_savings(*savings);
+  (void)document.find("remedies");  // for who reads the plan of `plan --json`
   plan.interrupted = document.at("interrupted").boolean();
   if (const auto left_out = document.find("left_out")) {
     for (const Json& it : left_out->elements())

@@ -1,5 +1,6 @@
-// What changed from one plan to another. Buffers with one id are the same; steps are compared in order, without the buffers
-// that they use, so that a plan that only moved buffers runs the same.
+// What changed from one plan to another. Buffers with one id are the same. Operators are the same if they compute tensors of
+// the same names, since their numbers shift when a model gains one; steps are compared in order, without the buffers that
+// they use and without operators that only one plan has.
 //
 // Cost: n log n in buffers and steps.
 
@@ -10,10 +11,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <utility>
+#include <variant>
 
 #include "base/text.h"
 
@@ -76,29 +80,106 @@ void add_buffers(const Plan& before, const Plan& after, PlanDifference& differen
   }
 }
 
-/// What the step runs, without the buffers that it uses.
-Step without_buffers(Step step) {
-  if (auto* const run = std::get_if<Run>(&step)) {
-    run->sums = {};
-    run->carry = {};
+using Path = std::pair<std::size_t, std::vector<std::size_t>>;  ///< Model and path of an operator.
+
+/// Names of operators by their paths: those of the tensors that begin to live while the operator runs. An operator whose
+/// outputs are in no planned memory has none.
+std::map<Path, std::string> operator_names(const Plan& plan) {
+  std::map<Path, std::string> names;
+  for (const PlannedTensor& it : plan.tensors) {
+    const TensorKind kind = it.tensor.kind;
+    if (it.views.empty() || it.tensor.name.empty() || is_constant(kind) || kind == TensorKind::input ||
+        kind == TensorKind::state)
+      continue;
+    const View& view = it.views[0];
+    const Clock& clock = plan.clocks.at(plan.buffers.at(view.buffer).clock);
+    const auto at = static_cast<std::size_t>(view.life.lower);
+    if (view.life.lower < 0 || at >= clock.steps.size()) continue;
+    const auto* const run = std::get_if<Run>(&clock.steps[at]);
+    if (run == nullptr || run->model != it.model) continue;
+    std::string& name = names[{run->model, run->path}];
+    name += (name.empty() ? "" : ", ") + it.tensor.name;
   }
-  if (auto* const copy = std::get_if<Copy>(&step)) copy->from = copy->to = 0;
-  return step;
+  return names;
 }
 
-std::optional<std::size_t> first_other_step(const Plan& before, const Plan& after) {
+/// What a step runs, in words that mean the same in both plans.
+struct NamedStep {
+  std::size_t number = 0;  ///< Among all steps of the plan.
+  std::string op{};        ///< Empty: it is no run of a named operator, and only its place counts.
+  Step step{};             ///< Without buffers, paths and tensors.
+};
+
+std::vector<NamedStep> named_steps(const Plan& plan) {
+  const std::map<Path, std::string> names = operator_names(plan);
+  std::vector<NamedStep> steps;
   std::size_t number = 0;
-  for (std::size_t c = 0; c < std::max(before.clocks.size(), after.clocks.size()); ++c) {
-    static const Clock none;
-    const Clock& old = c < before.clocks.size() ? before.clocks[c] : none;
-    const Clock& now = c < after.clocks.size() ? after.clocks[c] : none;
-    for (std::size_t s = 0; s < std::max(old.steps.size(), now.steps.size()); ++s, ++number) {
-      const bool is_same = s < old.steps.size() && s < now.steps.size() &&
-                           without_buffers(old.steps[s]) == without_buffers(now.steps[s]);
-      if (!is_same) return number;
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& it : clock.steps) {
+      NamedStep named{.number = number++, .step = it};
+      if (auto* const run = std::get_if<Run>(&named.step)) {
+        run->sums = {};
+        run->carry = {};
+        if (const auto found = names.find({run->model, run->path}); found != names.end()) {
+          named.op = found->second;
+          run->path = {};
+        }
+      }
+      if (auto* const copy = std::get_if<Copy>(&named.step)) {
+        named.op = plan.tensors.at(copy->tensor).tensor.name;
+        *copy = {};
+      }
+      steps.push_back(std::move(named));
     }
   }
-  return std::nullopt;
+  return steps;
+}
+
+std::set<std::string> names_in(const std::vector<NamedStep>& steps) {
+  std::set<std::string> names;
+  for (const NamedStep& it : steps)
+    if (!it.op.empty()) names.insert(it.op);
+  return names;
+}
+
+/// Operators are the same if they compute tensors of the same names. Steps of others, which only one plan has, do not
+/// count: they came or went.
+void add_orders(const Plan& before, const Plan& after, PlanDifference& difference) {
+  const std::vector<NamedStep> old = named_steps(before);
+  const std::vector<NamedStep> now = named_steps(after);
+  const std::set<std::string> old_names = names_in(old);
+  const std::set<std::string> new_names = names_in(now);
+  const auto is_common = [&](const NamedStep& it) {
+    return it.op.empty() || (old_names.contains(it.op) && new_names.contains(it.op));
+  };
+  std::ranges::set_difference(new_names, old_names, std::back_inserter(difference.operators_came));
+  std::ranges::set_difference(old_names, new_names, std::back_inserter(difference.operators_went));
+  const auto next = [&](const std::vector<NamedStep>& steps, std::size_t& i) {
+    while (i < steps.size() && !is_common(steps[i])) ++i;
+    return i < steps.size() ? &steps[i] : nullptr;
+  };
+  for (std::size_t a = 0, b = 0;; ++a, ++b) {
+    const NamedStep* const first = next(old, a);
+    const NamedStep* const second = next(now, b);
+    if (first == nullptr && second == nullptr) return;
+    if (first != nullptr && second != nullptr && first->op == second->op && first->step == second->step)
+      continue;
+    difference.first_other_step = first != nullptr ? first->number : old.size();
+    return;
+  }
+}
+
+/// "the same, 1 operator came, 2 went"
+std::string order_of(const PlanDifference& difference) {
+  std::string text = difference.first_other_step
+                         ? fmt::format("differs from step {} on", *difference.first_other_step)
+                         : "the same";
+  const std::size_t came = difference.operators_came.size();
+  const std::size_t went = difference.operators_went.size();
+  if (came > 0) text += fmt::format(", {} operator{} came", came, came == 1 ? "" : "s");
+  if (went > 0)
+    text += fmt::format(", {}{} went", went, came > 0 ? "" : went == 1 ? " operator" : " operators");
+  return text;
 }
 
 std::string shown(const std::optional<std::int64_t>& number) {
@@ -163,10 +244,7 @@ void write_text(const PlanDifference& difference, std::ostream& out) {
     fmt::print(out, "{:{}}  {}  {}\n", "", width, base::visible(it->id), shown(*it));
   if (largest.size() < difference.buffers.size())
     fmt::print(out, "{:{}}  and {} more\n", "", width, difference.buffers.size() - largest.size());
-  fmt::print(out, "{:{}}  {}\n", "order", width,
-             difference.first_other_step
-                 ? fmt::format("differs from step {} on", *difference.first_other_step)
-                 : "the same");
+  fmt::print(out, "{:{}}  {}\n", "order", width, order_of(difference));
 }
 
 /// A name in a table: no bars, and no backquotes within code.
@@ -183,10 +261,7 @@ void write_markdown(const PlanDifference& difference, std::ostream& out) {
   for (const ChangedNumber& it : difference.numbers)
     fmt::print(out, "| {} | {} | {} | {} |\n", it.name == "peak" ? "**peak**" : code(it.name),
                shown(it.before), shown(it.after), change_of(it));
-  fmt::print(out, "\nBuffers: {}. Order: {}.\n", counts_of(difference),
-             difference.first_other_step
-                 ? fmt::format("differs from step {} on", *difference.first_other_step)
-                 : "the same");
+  fmt::print(out, "\nBuffers: {}. Order: {}.\n", counts_of(difference), order_of(difference));
   const auto largest = largest_of(difference);
   if (largest.empty()) return;
   fmt::print(out, "\n| buffer | change |\n|---|---|\n");
@@ -215,6 +290,8 @@ void write_json(const PlanDifference& difference, std::ostream& out) {
                           {"growth", difference.growth()},
                           {"numbers", numbers},
                           {"buffers", buffers},
+                          {"operators_came", difference.operators_came},
+                          {"operators_went", difference.operators_went},
                           {"first_other_step", nullptr}};
   if (difference.first_other_step) document["first_other_step"] = *difference.first_other_step;
   out << document.dump(1) << '\n';
@@ -240,11 +317,11 @@ PlanDifference difference_of(const Plan& before, const Plan& after) {
   add_memories(before, after, difference);
   both("traffic cost", [](const Plan& plan) { return plan.summary.cost; });
   both("bytes of all tensors", [](const Plan& plan) { return plan.summary.naive; });
-  both("buffers", [](const Plan& plan) { return static_cast<std::int64_t>(plan.buffers.size()); });
+  both("number of buffers", [](const Plan& plan) { return static_cast<std::int64_t>(plan.buffers.size()); });
   both("copies removed", [](const Plan& plan) { return plan.copies_removed.count; });
   both("copies kept", [](const Plan& plan) { return static_cast<std::int64_t>(plan.copies_kept.size()); });
   add_buffers(before, after, difference);
-  difference.first_other_step = first_other_step(before, after);
+  add_orders(before, after, difference);
   return difference;
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stowage/network.h"
+#include "stowage/options.h"
+#include "stowage/units.h"
+
+namespace stowage::cli {
+
+/// What a generated package takes, or why there is none.
+struct GeneratedBytes {
+  Bytes ram = 0;
+  Bytes flash = 0;
+  std::string obstacle{};
+  std::string options{};  ///< Of `stowage generate`, besides those of rows.
+};
+
+/// C of the model by rows; in builds without the runner there is none.
+[[nodiscard]] GeneratedBytes generated_bytes(const std::string& file, const ImportOptions& options,
+                                             const PlanOptions& planning);
+
+}  // namespace stowage::cli

@@ -1,0 +1,83 @@
+// Differences of plans whose models differ: operators are known by the names of what they compute.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "process.h"
+#include "temporary.h"
+
+namespace stowage {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// A chain of operators, each of which computes the tensor of that name from the one before.
+std::string chain(const Names& tensors) {
+  std::string all;
+  std::string operators;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    all += fmt::format(R"({}{{"name":"{}","bytes":64}})", i == 0 ? "" : ",", tensors[i]);
+    if (i > 0)
+      operators += fmt::format(R"({}{{"type":"Relu","inputs":["{}"],"outputs":["{}"]}})", i == 1 ? "" : ",",
+                               tensors[i - 1], tensors[i]);
+  }
+  return fmt::format(
+      R"({{"format":"stowage-graph","version":1,"tensors":[{}],"subgraphs":[{{"inputs":["{}"],"outputs":["{}"],)"
+      R"("operators":[{}]}}]}})",
+      all, tensors.front(), tensors.back(), operators);
+}
+
+nlohmann::json difference_of_chains(const Names& before, const Names& after, std::string* text = nullptr) {
+  const testing::TemporaryDirectory directory;
+  directory.write("before.json", chain(before));
+  directory.write("after.json", chain(after));
+  const Names arguments{"diff", "before.json", "after.json", "--order", "keep", "--alias", "none"};
+  Names as_json = arguments;
+  as_json.emplace_back("--json");
+  if (text != nullptr) *text = testing::run_stowage(directory.path(), arguments).output;
+  const testing::ProcessResult result = testing::run_stowage(directory.path(), as_json);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  return nlohmann::json::parse(result.output);
+}
+
+TEST(CliDiff, AnOperatorInFrontDoesNotChangeTheOrderOfTheOthers) {
+  std::string text;
+  const auto difference = difference_of_chains({"x", "a", "b", "c"}, {"x", "new", "a", "b", "c"}, &text);
+  EXPECT_TRUE(difference.at("first_other_step").is_null()) << text;
+  EXPECT_EQ(difference.at("operators_came"), (Names{"new"}));
+  EXPECT_EQ(difference.at("operators_went"), Names{});
+  EXPECT_NE(text.find("the same, 1 operator came\n"), std::string::npos) << text;
+}
+
+TEST(CliDiff, OperatorsThatWentAreNamed) {
+  std::string text;
+  const auto difference = difference_of_chains({"x", "a", "b", "c"}, {"x", "a", "d", "c"}, &text);
+  EXPECT_EQ(difference.at("operators_went"), (Names{"b"}));
+  EXPECT_NE(text.find("the same, 1 operator came, 1 went\n"), std::string::npos) << text;
+}
+
+TEST(CliDiff, AnotherOrderOfTheSameOperatorsIsOne) {
+  const auto difference = difference_of_chains({"x", "a", "b", "c"}, {"x", "b", "a", "c"});
+  EXPECT_EQ(difference.at("first_other_step"), 0);
+  EXPECT_EQ(difference.at("operators_came"), Names{});
+}
+
+TEST(CliDiff, EachLineHasANameOfItsOwn) {
+  std::string text;
+  (void)difference_of_chains({"x", "a", "b"}, {"x", "a", "b", "c"}, &text);
+  const auto count = [&](const std::string& name) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+      found += at == 0 || text[at - 1] == '\n' ? 1U : 0U;
+    return found;
+  };
+  EXPECT_EQ(count("number of buffers "), 1U) << text;
+  EXPECT_EQ(count("buffers "), 1U) << text;
+}
+
+}  // namespace
+}  // namespace stowage

@@ -1,0 +1,218 @@
+// Whether a model fits a board: every number is that of the command beside it, and every command works when pasted. And what
+// the command advises where a plan does not fit.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "process.h"
+#include "temporary.h"
+#include "tflite_models.h"
+
+namespace stowage {
+namespace {
+
+using nlohmann::json;
+using testing::ProcessResult;
+using testing::run_process;
+using testing::run_stowage;
+using testing::TemporaryDirectory;
+using testing::tflite_model;
+
+const std::string classifier_file = STOWAGE_EXAMPLES "/classifier.onnx";
+
+bool has_part(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::string relu_chain() {
+  return tflite_model({.subgraphs = {{.tensors = {{.name = "x", .shape = {1, 64}},
+                                                  {.name = "h", .shape = {1, 64}},
+                                                  {.name = "y", .shape = {1, 64}}},
+                                      .operators = {{.type = "RELU", .inputs = {0}, .outputs = {1}},
+                                                    {.type = "RELU", .inputs = {1}, .outputs = {2}}},
+                                      .inputs = {0},
+                                      .outputs = {2}}}});
+}
+
+/// The command as a shell runs it, where `stowage` is the program.
+ProcessResult run_pasted(const TemporaryDirectory& directory, const std::string& command) {
+  return run_process("/bin/sh", {"-c", "stowage() { \"$0\" \"$@\"; }; " + command, STOWAGE_PROGRAM},
+                     {.directory = directory.path()});
+}
+
+json ways_of(const TemporaryDirectory& directory, const std::vector<std::string>& arguments) {
+  std::vector<std::string> all{"fit"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  all.insert(all.end(), {"--effort", "300", "--json"});
+  const ProcessResult result = run_stowage(directory.path(), all);
+  EXPECT_TRUE(result.status == 0 || result.status == 1) << result.errors;
+  return json::parse(result.output);
+}
+
+void expect_commands_work(const TemporaryDirectory& directory, const json& document) {
+  for (const json& way : document.at("ways")) {
+    const std::string command = way.at("command");
+    if (command.empty()) continue;
+    const ProcessResult result = run_pasted(directory, command);
+    EXPECT_EQ(result.status, 0) << command << "\n" << result.errors;
+    if (way.at("slow_bytes").is_null() && !has_part(command, "generate")) {
+      EXPECT_TRUE(has_part(result.output, fmt::format("{} bytes", way.at("bytes").get<std::int64_t>())))
+          << command << "\n"
+          << result.output;
+    }
+  }
+}
+
+TEST(CliFit, EveryCommandForATfliteModelWorks) {
+  const TemporaryDirectory directory;
+  directory.write("a model.tflite", relu_chain());
+  const json document = ways_of(directory, {"a model.tflite", "--board", "esp32s3"});
+  EXPECT_EQ(document.at("ways").size(), 6U) << document.dump(1);
+  for (const json& way : document.at("ways")) EXPECT_TRUE(way.at("fits")) << way.dump();
+  expect_commands_work(directory, document);
+}
+
+TEST(CliFit, EveryCommandForAnOnnxModelWorks) {
+  const TemporaryDirectory directory;
+  const json document = ways_of(directory, {classifier_file, "--board", "npu"});
+  ASSERT_EQ(document.at("ways").size(), 4U);
+  EXPECT_FALSE(document.at("ways")[0].at("fits")) << "720 KiB in a scratchpad of 256";
+  EXPECT_EQ(document.at("ways")[0].at("bytes"), 737280);
+  EXPECT_TRUE(document.at("ways")[1].at("fits")) << "by rows";
+  EXPECT_TRUE(document.at("ways")[3].at("fits")) << "in two memories";
+  EXPECT_LE(document.at("ways")[3].at("bytes"), 262144);
+  expect_commands_work(directory, document);
+}
+
+TEST(CliFit, TableHasTheSameWays) {
+  const TemporaryDirectory directory;
+  const ProcessResult table =
+      run_stowage(directory.path(), {"fit", classifier_file, "--board", "npu", "--effort", "300"});
+  EXPECT_EQ(table.status, 0) << table.errors;
+  for (const char* const part :
+       {"no        737280", "yes", "whole operators", "generated C, by rows", " --stream"})
+    EXPECT_TRUE(has_part(table.output, part)) << table.output;
+}
+
+TEST(CliFit, ReserveLeavesLess) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", relu_chain());
+  const json document = ways_of(directory, {"m.tflite", "--board", "nrf5340", "--reserve", "512K"});
+  EXPECT_EQ(document.at("room"), 0);
+  for (const json& way : document.at("ways")) EXPECT_FALSE(way.at("fits"));
+  EXPECT_EQ(run_stowage(directory.path(),
+                        {"fit", "m.tflite", "--board", "nrf5340", "--reserve", "512K", "--effort", "9"})
+                .status,
+            1);
+}
+
+TEST(CliFit, TakesAFileAndRefusesWhatIsNone) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", relu_chain());
+  directory.write("mine.json", R"({"format":"stowage-device","version":1,"name":"mine","title":"Mine",
+    "memories":[{"name":"RAM","bytes":600,"source":"me"}],"flash":{"bytes":100,"source":"me"}})");
+  const json document = ways_of(directory, {"m.tflite", "--board", "mine.json"});
+  EXPECT_EQ(document.at("room"), 600);
+  EXPECT_FALSE(document.at("ways")[0].at("fits"));
+  struct Case {
+    std::string content;
+    std::string says;
+  };
+  for (
+      const Case& it :
+      {Case{"{", "no JSON"},
+       {"[]", "no object"},
+       {R"({"format":"x"})", "stowage-device"},
+       {R"({"format":"stowage-device","version":1,"name":"a","title":"b","memories":[]})", "/memories"},
+       {R"({"format":"stowage-device","version":1,"name":"a","title":"b","ram":3})", "'ram'"},
+       {R"({"format":"stowage-device","version":1,"name":"a","title":"b","memories":[{"name":"R","bytes":0,"source":"s"}]})",
+        "'bytes'"}}) {
+    directory.write("bad.json", it.content);
+    const ProcessResult result = run_stowage(directory.path(), {"fit", "m.tflite", "--board", "bad.json"});
+    EXPECT_EQ(result.status, 3) << it.content;
+    EXPECT_TRUE(has_part(result.errors, it.says)) << result.errors;
+  }
+  const ProcessResult unknown = run_stowage(directory.path(), {"fit", "m.tflite", "--board", "epsr32"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_TRUE(has_part(run_stowage(directory.path(), {"fit", "m.tflite", "--board", "esp32s"}).errors,
+                       "did you mean 'esp32"));
+  directory.write("list.csv", "id,lower,upper,size\na,0,2,64\n");
+  EXPECT_EQ(run_stowage(directory.path(), {"fit", "list.csv", "--board", "esp32"}).status, 2);
+}
+
+TEST(CliFit, DevicesHaveASourceForEachNumber) {
+  const TemporaryDirectory directory;
+  const json devices = json::parse(run_stowage(directory.path(), {"devices", "--json"}).output);
+  EXPECT_GE(devices.size(), 8U);
+  const std::string table = run_stowage(directory.path(), {"devices"}).output;
+  for (const json& device : devices) {
+    EXPECT_TRUE(has_part(table, device.at("title").get<std::string>()));
+    for (const json& memory : device.at("memories"))
+      EXPECT_FALSE(memory.at("source").get<std::string>().empty());
+  }
+}
+
+/// person_detect on an ESP32 is 82300 bytes, as others have measured.
+TEST(CliFit, PersonDetectIsAsMeasured) {
+  std::string model;
+  if (std::filesystem::exists(STOWAGE_DATA_DIR))
+    for (const auto& it : std::filesystem::recursive_directory_iterator(STOWAGE_DATA_DIR))
+      if (it.path().filename() == "person_detect.tflite") model = it.path().string();
+  if (model.empty()) GTEST_SKIP() << "the model is not there";
+  const TemporaryDirectory directory;
+  const json document = ways_of(directory, {model, "--board", "esp32"});
+  EXPECT_NEAR(document.at("ways")[0].at("bytes").get<double>(), 82300, 16);
+}
+
+TEST(CliAdvice, AListSaysWhatToKeepElsewhere) {
+  const TemporaryDirectory directory;
+  directory.write("list.csv", "id,lower,upper,size\na,0,9,64\nb,1,3,32\nc,4,6,16\n");
+  const ProcessResult result = run_stowage(directory.path(), {"plan", "list.csv", "--capacity", "80"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(has_part(result.errors,
+                       "Keep elsewhere, or let live shorter: 'b': buffers of 32 bytes, no others have fewer"))
+      << result.errors;
+  const ProcessResult shorter = run_stowage(directory.path(), {"plan", "list.csv", "--budget", "64"});
+  EXPECT_TRUE(has_part(shorter.errors, "'b', 'c'")) << shorter.errors;
+}
+
+TEST(CliAdvice, JsonHasItToo) {
+  const TemporaryDirectory directory;
+  directory.write("list.csv", "id,lower,upper,size\na,0,9,64\nb,1,3,32\n");
+  const ProcessResult result =
+      run_stowage(directory.path(), {"plan", "list.csv", "--capacity", "80", "--json"});
+  EXPECT_EQ(result.status, 1);
+  const json plan = json::parse(result.output);
+  EXPECT_TRUE(has_part(plan.at("remedies")[0].at("what").get<std::string>(), "'b'"))
+      << plan.at("remedies").dump();
+  directory.write("plan.json", result.output);
+  EXPECT_FALSE(has_part(run_stowage(directory.path(), {"verify", "plan.json"}).errors, "unknown member"));
+  EXPECT_FALSE(
+      json::parse(run_stowage(directory.path(), {"plan", "list.csv", "--json"}).output).contains("remedies"));
+}
+
+TEST(CliAdvice, ATfliteModelHasTheRuntimesBytes) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", relu_chain());
+  const ProcessResult plan = run_stowage(directory.path(), {"plan", "m.tflite"});
+  EXPECT_TRUE(has_part(plan.output, "TensorFlow Lite Micro needs a tensor_arena of ")) << plan.output;
+  EXPECT_TRUE(has_part(plan.output, "`stowage tflm m.tflite` plans for it"));
+  EXPECT_FALSE(has_part(run_stowage(directory.path(), {"tflm", "m.tflite"}).output, "by itself"));
+}
+
+TEST(CliAdvice, ASearchThatStoppedBecauseThePlanFitsSaysSo) {
+  const TemporaryDirectory directory;
+  const ProcessResult plan =
+      run_stowage(directory.path(), {"plan", classifier_file, "--stream", "--capacity", "200KiB"});
+  EXPECT_EQ(plan.status, 0);
+  EXPECT_TRUE(has_part(plan.output, "stopped      it fits; without --capacity the search goes on"))
+      << plan.output;
+  EXPECT_FALSE(has_part(run_stowage(directory.path(), {"plan", classifier_file, "--capacity", "1MiB"}).output,
+                        "stopped"));
+}
+
+}  // namespace
+}  // namespace stowage
