@@ -22,7 +22,8 @@ import sys
 ORDER = ["base", "pack", "model", "operators", "import", "schedule", "lifetime", "alias", "stream", "share", "check", "plan",
          "tflm", "export", "report", "kernels", "run", "generate", "cli"]
 INNER = ["pack/memories", "pack/relations", "pack/patents"]
-PACKER = ["stowage/error.h", "stowage/problem.h", "stowage/spill.h", "stowage/tensor_kind.h", "stowage/units.h"]
+PACKER = ["stowage/error.h", "stowage/partial_lives.h", "stowage/problem.h", "stowage/spill.h",
+          "stowage/tensor_kind.h", "stowage/units.h"]
 NAMELESS = ["pack", "schedule", "lifetime", "alias", "stream", "share", "check", "plan"]
 INCLUDE = re.compile(r'^#include "([^"]+)"')
 

@@ -31,9 +31,11 @@ struct DsaProblem {
   Problem problem{};
   std::string instance{};
   std::string profile{};
-  std::string fingerprint{};                 ///< FNV-1a of the document, 16 hexadecimal digits.
-  std::vector<std::uint32_t> buffers{};      ///< Their ids in the document.
-  std::vector<std::uint32_t> pools{};        ///< The same of memories.
+  std::string fingerprint{};             ///< FNV-1a of the document, 16 hexadecimal digits.
+  std::vector<std::uint32_t> buffers{};  ///< Their ids in the document.
+  std::vector<std::uint32_t> pools{};    ///< The same of memories.
+  Objective objective =
+      Objective::cost;  ///< The terms `reuse_cost` and `peak` of its objective, in their order.
   std::vector<std::string> not_minimised{};  ///< Terms of its objective that are left out, in order.
 };
 
@@ -44,7 +46,12 @@ struct DsaProblem {
 /// Whether a document says that it is such a problem; cheap.
 [[nodiscard]] bool is_dsa_problem(std::string_view json);
 
-/// Writes the offsets of a solution.
+/// Writes the offsets of a solution, and in its metadata the proof of its bound. Buffers in the proof are numbers from 0, in
+/// the order of the problem.
 void write_dsa_solution(const DsaProblem& problem, const Solution& solution, std::ostream& out);
+
+/// Reads what `write_dsa_solution` wrote. Throws Error, naming the place, if it is not for the problem. `faults_of` says
+/// whether it is right.
+[[nodiscard]] Solution parse_dsa_solution(const DsaProblem& problem, std::string_view json);
 
 }  // namespace stowage

@@ -78,19 +78,39 @@ struct ReuseCost {
   bool operator==(const ReuseCost&) const = default;
 };
 
+/// The second buffer lies `distance` bytes behind the first, in the same memory.
+struct Joint {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  Bytes distance = 0;
+
+  bool operator==(const Joint&) const = default;
+};
+
+/// A buffer that may have several copies, so that one is filled while another is read. They lie one behind the other, each
+/// aligned as the buffer, and live as long as it.
+struct CopyGains {
+  std::size_t buffer = 0;
+  std::vector<std::int64_t> gains{};  ///< Of 2 copies, of 3 and so on, each beside one copy.
+
+  bool operator==(const CopyGains&) const = default;
+};
+
 /// What buffers have to do with each other beyond their lives.
 struct Relations {
-  /// In one memory at one offset, live at the same time or not. Buffers that are joined in this way take the bytes of the
-  /// largest, whichever is live.
-  std::vector<BufferPair> together{};
+  /// In one memory at a fixed distance, live at the same time or not. Buffers that are joined in this way take all bytes
+  /// from the first of them to the last, whichever is live.
+  std::vector<Joint> together{};
   std::vector<BufferPair> apart{};  ///< No common byte, whatever their lives.
   std::vector<BufferPair>
       exclusive{};  ///< Never live at the same time, though their lives overlap, as in branches.
   std::vector<ReuseCost> reuse_costs{};
+  std::vector<CopyGains>
+      copies{};  ///< At most one for a buffer, and none for one that lies together with another.
 
   bool operator==(const Relations&) const = default;
   [[nodiscard]] bool empty() const {
-    return together.empty() && apart.empty() && exclusive.empty() && reuse_costs.empty();
+    return together.empty() && apart.empty() && exclusive.empty() && reuse_costs.empty() && copies.empty();
   }
 };
 
@@ -179,6 +199,45 @@ struct Tuning {
 
 enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 
+/// What counts once all buffers fit. Costs are those of reuse less the gains of copies.
+enum class Objective : std::uint8_t {
+  cost,            ///< Little cost, whatever the peaks within the capacities.
+  cost_then_peak,  ///< Of placements of that cost, one of low peaks.
+  peak_then_cost,  ///< Low peaks, and within these little cost.
+};
+
+/// Buffers whose pairs cost so much at least, as a search of all their placements shows.
+struct SearchedCost {
+  std::vector<std::size_t> buffers{};
+  std::int64_t cost = 0;
+
+  bool operator==(const SearchedCost&) const = default;
+};
+
+/// Buffers that must be apart or cost something if they are not, each with each. What they need above the room is shared,
+/// and a pair shares at most the smaller buffer. So each unit of bytes that is shared costs a charge, less what pairs are
+/// charged above their cost.
+struct ChargedClique {
+  std::vector<std::size_t> buffers{};  ///< Of those that lie together, one.
+  std::int64_t charge = 0;             ///< For each unit of ReuseProof, in 1 / ReuseProof::parts.
+
+  bool operator==(const ChargedClique&) const = default;
+};
+
+/// Why no placement costs less than `Solution::reuse_cost_bound`, or none fits. It can be checked without a trust in the
+/// search that found it. No pair of buffers is in two of `searched`, or in one of these and a clique.
+struct ReuseProof {
+  static constexpr std::int64_t parts = std::int64_t{1} << 20;
+
+  std::vector<SearchedCost> searched{};
+  std::vector<ChargedClique> cliques{};
+  Bytes unit = 1;                       ///< In which cliques count bytes.
+  std::vector<std::size_t> too_many{};  ///< These buffers alone do not fit, as a search shows.
+
+  bool operator==(const ReuseProof&) const = default;
+  [[nodiscard]] bool empty() const { return searched.empty() && cliques.empty() && too_many.empty(); }
+};
+
 /// Buffers that must be in one memory, and need more than it has at a position.
 struct Overload {
   std::size_t memory = 0;
@@ -198,11 +257,15 @@ struct Solution {
                           ///< each memory keeps its buffers.
   /// One memory only: positions that prove the bound, see PlannedMemory::certificate. Empty: max load does.
   std::vector<Position> certificate{};
-  std::int64_t cost = 0;              ///< Several memories: sum of traffic times cost of the memory.
-  std::int64_t cost_bound = 0;        ///< Several memories: no choice of memories has a lower cost.
-  std::int64_t reuse_cost = 0;        ///< Of the pairs in Relations::reuse_costs that share a byte.
-  std::int64_t reuse_cost_bound = 0;  ///< No placement that fits has a lower one.
-  bool cannot_fit = false;            ///< It is proven that no placement fits, by a search or by:
+  std::int64_t cost = 0;               ///< Several memories: sum of traffic times cost of the memory.
+  std::int64_t cost_bound = 0;         ///< Several memories: no choice of memories has a lower cost.
+  std::int64_t reuse_cost = 0;         ///< Of the pairs in Relations::reuse_costs that share a byte.
+  std::int64_t reuse_cost_bound = 0;   ///< No placement that fits has a lower `reuse_cost - gain`.
+  std::vector<std::int64_t> copies{};  ///< Of each buffer, if some may have several: how many it has.
+  std::int64_t gain = 0;               ///< Of these copies; the cost counts less by it.
+  bool is_least_peak = false;          ///< As `Objective` counts, it is proven that no peak is lower.
+  ReuseProof reuse_proof{};
+  bool cannot_fit = false;  ///< It is proven that no placement fits, by a search or by:
   std::optional<Overload> overload{};
   std::string strategy{};    ///< The strategy that found it.
   bool interrupted = false;  ///< The search was cancelled or hit the time limit.
@@ -212,6 +275,9 @@ struct Solution {
 /// range; ids are UTF-8 and unique; pieces lie within their buffers; no two pinned buffers that may be in one
 /// memory overlap.
 void validate(const Problem& problem);
+
+/// The bytes of so many copies of a buffer.
+[[nodiscard]] Bytes size_of_copies(const Buffer& buffer, std::int64_t copies);
 
 /// Highest offset + size in a memory, in bytes; the pool of slots counts whole. 0 if the memory is empty.
 [[nodiscard]] Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory);
@@ -245,6 +311,11 @@ struct SolveOptions {
   std::string sort{};
   /// `rectangle` only: most rounds of tuning. None: until two rounds in a row improve nothing.
   std::optional<std::int64_t> rounds{};
+  /// What counts in a problem with relations or reserved bytes.
+  Objective objective = Objective::cost;
+  /// Places of an earlier solution, one for each buffer, or none. Those that are still legal are kept, if the search finds
+  /// nothing better. Without effort or time nothing else moves.
+  std::vector<std::optional<Place>> start{};
   /// Cancels the search; the best plan so far is returned.
   std::stop_token stop{};
   Progress progress{};
@@ -259,6 +330,15 @@ struct SolveOptions {
 /// proof of it is checked. The problem must be valid, and each buffer one piece of bytes. Cost: the square of the number of
 /// buffers.
 [[nodiscard]] std::vector<std::string> faults_of(const Problem& problem, const Solution& solution);
+
+/// What a proof shows: no placement that fits has a lower reuse cost. It is checked by the problem alone; none if it proves
+/// nothing, or takes more than so many steps.
+[[nodiscard]] std::optional<std::int64_t> proven_cost(const Problem& problem, const ReuseProof& proof,
+                                                      std::int64_t steps = 10'000'000);
+
+/// Whether a proof shows in so many steps that no placement fits.
+[[nodiscard]] bool is_proof_of_no_fit(const Problem& problem, const ReuseProof& proof,
+                                      std::int64_t steps = 10'000'000);
 
 struct StrategyInfo {
   std::string_view name{};

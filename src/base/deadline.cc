@@ -24,6 +24,12 @@ Deadline Deadline::after_work(Seconds work, std::stop_token stop) {
   return deadline;
 }
 
+Deadline Deadline::cancelled_by(const volatile int* flag) const {
+  Deadline other = *this;
+  other.flag_ = flag;
+  return other;
+}
+
 Deadline Deadline::apart() const {
   Deadline other = *this;
   if (spent_) other.spent_ = std::make_shared<std::atomic<std::int64_t>>(spent_->load());

@@ -31,6 +31,8 @@ class Deadline {
 
   /// After so much work. More than a year means no limit.
   [[nodiscard]] static Deadline after_work(Seconds work, std::stop_token stop = {});
+  /// The same, and cancelled as soon as the flag is not 0. It must live as long as the deadline.
+  [[nodiscard]] Deadline cancelled_by(const volatile int* flag) const;
 
   /// Counts work, in units of about a nanosecond. Nothing happens if time is the limit.
   void spend(std::int64_t work) const {
@@ -51,7 +53,9 @@ class Deadline {
     return is_stop_requested() || (end_ && now() >= *end_) || (cut_ && now() >= *cut_);
   }
   /// Whether the work is cancelled, whatever the time.
-  [[nodiscard]] bool is_stop_requested() const { return stop_.stop_requested(); }
+  [[nodiscard]] bool is_stop_requested() const {
+    return stop_.stop_requested() || (flag_ != nullptr && *flag_ != 0);
+  }
   /// The remaining time: 0 when it is over, a year without a limit.
   [[nodiscard]] Seconds left() const;
   /// An earlier deadline, after that share of the remaining time.
@@ -70,6 +74,7 @@ class Deadline {
   std::optional<Clock::time_point> end_{};
   std::optional<Clock::time_point> cut_{};  ///< If this is a slice: when the deadline ends that it is from.
   std::stop_token stop_{};
+  const volatile int* flag_ = nullptr;
   std::shared_ptr<std::atomic<std::int64_t>> spent_{};  ///< If work is counted.
 };
 

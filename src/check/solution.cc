@@ -3,15 +3,19 @@
 // Cost: the square of the buffers of a memory.
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "check/reuse_proof.h"
+#include "check/together.h"
 #include "stowage/problem.h"
 
 namespace stowage {
 namespace {
+
+/// Of a proof that takes longer it is not known whether it is right.
+constexpr std::int64_t steps_of_proof = 500'000;
 
 class SolutionCheck {
  public:
@@ -23,8 +27,12 @@ class SolutionCheck {
             " buffers");
       return std::move(faults_);
     }
-    find_groups();
+    check_copies();
+    if (!faults_.empty()) return std::move(faults_);
+    together_ = check::together_of(problem_, solution_.copies);
     if (solution_.overload) check_overload(*solution_.overload);
+    if (check::check_no_fit(problem_, solution_.reuse_proof, steps_of_proof).is_wrong)
+      fault("it is said that some buffers do not fit, but they do");
     if (solution_.outcome != Outcome::fits) return std::move(faults_);  // places are only what it came to
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) check_place(b);
     if (!faults_.empty()) return std::move(faults_);
@@ -43,23 +51,29 @@ class SolutionCheck {
     return "buffer " + base::quoted(problem_.buffers[b].id);
   }
 
-  /// Who lies together, and how large the largest of them is.
-  void find_groups() {
-    groups_.resize(problem_.buffers.size());
-    std::iota(groups_.begin(), groups_.end(), std::size_t{0});
-    for (bool changes = true; changes;) {
-      changes = false;
-      for (const BufferPair& pair : problem_.relations.together) {
-        const std::size_t least = std::min(groups_[pair.first], groups_[pair.second]);
-        changes = changes || groups_[pair.first] != least || groups_[pair.second] != least;
-        groups_[pair.first] = groups_[pair.second] = least;
-      }
+  /// Of all that lie together with it.
+  [[nodiscard]] Bytes size(std::size_t b) const { return together_.size[b]; }
+  [[nodiscard]] Bytes begin(std::size_t b) const { return solution_.places[b].offset - together_.ahead[b]; }
+  [[nodiscard]] Bytes end(std::size_t b) const { return begin(b) + size(b); }
+
+  /// Sets the gain that the copies have.
+  void check_copies() {
+    if (solution_.copies.empty()) return;
+    if (solution_.copies.size() != problem_.buffers.size()) {
+      fault("the solution has copies of ", solution_.copies.size(), " buffers");
+      return;
     }
-    sizes_.resize(problem_.buffers.size());
-    for (std::size_t b = 0; b < problem_.buffers.size(); ++b)
-      sizes_[groups_[b]] = std::max(sizes_[groups_[b]], problem_.buffers[b].size);
+    std::vector<const CopyGains*> gains(problem_.buffers.size());
+    for (const CopyGains& it : problem_.relations.copies) gains[it.buffer] = &it;
+    for (std::size_t b = 0; b < gains.size(); ++b) {
+      const std::int64_t copies = solution_.copies[b];
+      const std::size_t most = gains[b] == nullptr ? 1 : gains[b]->gains.size() + 1;
+      if (copies < 1 || static_cast<std::size_t>(copies) > most)
+        fault(name(b), " has ", copies, " copies, expected 1 to ", most);
+      else if (copies > 1)
+        gain_ += gains[b]->gains[static_cast<std::size_t>(copies) - 2];
+    }
   }
-  [[nodiscard]] Bytes size(std::size_t b) const { return sizes_[groups_[b]]; }
 
   void check_place(std::size_t b) {
     const Buffer& buffer = problem_.buffers[b];
@@ -75,29 +89,18 @@ class SolutionCheck {
       fault(name(b), " is at ", place.offset, ", expected a multiple of ", buffer.alignment);
     if (buffer.pinned && place.offset != *buffer.pinned)
       fault(name(b), " is at ", place.offset, ", but pinned at ", *buffer.pinned);
-    if (memory.capacity && place.offset + size(b) > *memory.capacity)
-      fault(name(b), " ends at ", place.offset + size(b), " of ", *memory.capacity, " bytes");
+    if (begin(b) < 0) fault(name(b), " lies together with bytes before the first of the memory");
+    if (memory.capacity && end(b) > *memory.capacity)
+      fault(name(b), " ends at ", end(b), " of ", *memory.capacity, " bytes");
     for (const ByteRange& range : memory.reserved) {
-      if (size(b) > 0 && place.offset < range.end && range.begin < place.offset + size(b))
+      if (size(b) > 0 && begin(b) < range.end && range.begin < end(b))
         fault(name(b), " is in reserved bytes ", range.begin, " to ", range.end);
     }
   }
 
   [[nodiscard]] bool share_bytes(std::size_t a, std::size_t b) const {
-    const Place& first = solution_.places[a];
-    const Place& second = solution_.places[b];
-    return first.memory == second.memory && size(a) > 0 && size(b) > 0 &&
-           first.offset < second.offset + size(b) && second.offset < first.offset + size(a);
-  }
-
-  [[nodiscard]] bool live_together(std::size_t a, std::size_t b) const {
-    for (const Piece& first : problem_.buffers[a].pieces) {
-      for (const Piece& second : problem_.buffers[b].pieces) {
-        if (std::max(first.life.lower, second.life.lower) < std::min(first.life.upper, second.life.upper))
-          return true;
-      }
-    }
-    return false;
+    return solution_.places[a].memory == solution_.places[b].memory && size(a) > 0 && size(b) > 0 &&
+           begin(a) < end(b) && begin(b) < end(a);
   }
 
   void check_pairs() {
@@ -106,17 +109,19 @@ class SolutionCheck {
       exclusive.emplace(std::min(pair.first, pair.second), std::max(pair.first, pair.second));
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
       for (std::size_t a = 0; a < b; ++a) {
-        if (groups_[a] != groups_[b] && share_bytes(a, b) && live_together(a, b) &&
-            !exclusive.contains({a, b}))
+        if (together_.group[a] != together_.group[b] && share_bytes(a, b) &&
+            check::live_together(problem_, a, b) && !exclusive.contains({a, b}))
           fault(name(a), " and ", name(b), " share bytes while both are live");
       }
     }
-    for (const BufferPair& pair : problem_.relations.together) {
-      if (!(solution_.places[pair.first] == solution_.places[pair.second]))
-        fault(name(pair.first), " and ", name(pair.second), " do not lie together");
+    for (const Joint& joint : problem_.relations.together) {
+      const Place& first = solution_.places[joint.first];
+      const Place& second = solution_.places[joint.second];
+      if (first.memory != second.memory || second.offset - first.offset != joint.distance)
+        fault(name(joint.first), " and ", name(joint.second), " do not lie together");
     }
     for (const BufferPair& pair : problem_.relations.apart) {
-      if (share_bytes(pair.first, pair.second))
+      if (together_.group[pair.first] != together_.group[pair.second] && share_bytes(pair.first, pair.second))
         fault(name(pair.first), " and ", name(pair.second), " share bytes, but are to be apart");
     }
   }
@@ -124,26 +129,22 @@ class SolutionCheck {
   void check_costs() {
     std::int64_t cost = 0;
     for (const ReuseCost& reuse : problem_.relations.reuse_costs) {
-      if (groups_[reuse.pair.first] != groups_[reuse.pair.second] &&
+      if (together_.group[reuse.pair.first] != together_.group[reuse.pair.second] &&
           share_bytes(reuse.pair.first, reuse.pair.second))
         cost += reuse.cost;
     }
     if (cost != solution_.reuse_cost) fault("the cost of reuse is ", cost, ", not ", solution_.reuse_cost);
-    if (solution_.reuse_cost_bound > cost)
-      fault("the bound ", solution_.reuse_cost_bound, " is above the cost ", cost);
+    if (solution_.gain != gain_) fault("the copies gain ", gain_, ", not ", solution_.gain);
+    if (solution_.reuse_cost_bound > cost - gain_)
+      fault("the bound ", solution_.reuse_cost_bound, " is above the cost ", cost - gain_);
     if (solution_.cannot_fit) fault("it fits, and is said not to");
+    if (check::check_cost(problem_, solution_.reuse_proof, steps_of_proof).is_wrong)
+      fault("the proof of the least cost is wrong");
   }
 
   /// Whether all who lie together with a buffer may be in that memory alone.
   [[nodiscard]] bool must_be_in(std::size_t b, std::size_t memory) const {
-    std::set<std::size_t> allowed;
-    for (std::size_t m = 0; m < problem_.memories.size(); ++m) allowed.insert(m);
-    for (std::size_t a = 0; a < problem_.buffers.size(); ++a) {
-      const auto& memories = problem_.buffers[a].memories;
-      if (groups_[a] != groups_[b] || memories.empty()) continue;
-      std::erase_if(allowed, [&](std::size_t m) { return std::ranges::count(memories, m) == 0; });
-    }
-    return allowed == std::set<std::size_t>{memory};
+    return check::memories_of(problem_, together_, b) == std::vector{memory};
   }
 
   /// One buffer that is too large; or those that are live at the position and exclude no other. Of those that lie
@@ -163,7 +164,7 @@ class SolutionCheck {
       const bool is_live = std::ranges::any_of(problem_.buffers[b].pieces, [&](const Piece& piece) {
         return piece.life.lower <= overload.position && overload.position < piece.life.upper;
       });
-      if (is_live && !excludes.contains(b) && counted.insert(groups_[b]).second) needed += size(b);
+      if (is_live && !excludes.contains(b) && counted.insert(together_.group[b]).second) needed += size(b);
     }
     needed = std::max(needed, largest);
     if (needed < overload.needed || overload.needed <= overload.room || overload.room < room)
@@ -173,8 +174,8 @@ class SolutionCheck {
 
   const Problem& problem_;
   const Solution& solution_;
-  std::vector<std::size_t> groups_;
-  std::vector<Bytes> sizes_;  ///< By group.
+  check::Together together_;
+  std::int64_t gain_ = 0;
   std::vector<std::string> faults_;
 };
 

@@ -207,6 +207,10 @@ void add_pack(CLI::App& app, stowage::cli::PackCommand& command) {
   add(app, "problem", command.problem, "Problem of a compiler (dsa-solver's JSON schema, version 1)")
       .required();
   add(app, "-o,--output", command.output, "FILE for the solution, in the same schema");
+  add(app, "--verify", command.verify, "FILE with a solution: check it, and the proof of its bound, instead");
+  add(app, "--curve", command.curve,
+      "A%..B% of all capacities, in steps of 5 %: the cost at each of them, for instance 100%..150%");
+  app.add_flag("--json", command.json, "Print the curve as JSON");
   ModelTexts none;
   for (const OptionRow& row : stowage::cli::planning_options()) {
     if (row.name == "time-limit" || row.name == "effort" || row.name == "seed")

@@ -72,6 +72,9 @@ struct PackCommand {
   std::string problem;  ///< A file.
   PlanTexts plan;       ///< Of them, what limits the search.
   std::string output;   ///< A file; empty: none.
+  std::string verify;   ///< A solution to check instead; empty: none.
+  std::string curve;    ///< Capacities, as a range of percentages; empty: as they are.
+  bool json = false;    ///< Of the curve.
 };
 
 struct DiffCommand {

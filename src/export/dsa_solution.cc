@@ -13,15 +13,23 @@ void write_dsa_solution(const DsaProblem& problem, const Solution& solution, std
                           {"pool", problem.pools[solution.places[b].memory]},
                           {"offset", solution.places[b].offset}});
   }
-  const nlohmann::json document{{"schema_version", 1},
-                                {"profile", problem.profile},
-                                {"instance", problem.instance},
-                                {"problem_fingerprint", problem.fingerprint},
-                                {"metadata",
-                                 {{"solver", "stowage " + std::string(version)},
-                                  {"reuse_cost", std::to_string(solution.reuse_cost)},
-                                  {"reuse_cost_bound", std::to_string(solution.reuse_cost_bound)}}},
-                                {"placements", placements}};
+  nlohmann::json metadata{{"solver", "stowage " + std::string(version)},
+                          {"reuse_cost", std::to_string(solution.reuse_cost)},
+                          {"reuse_cost_bound", std::to_string(solution.reuse_cost_bound)}};
+  const ReuseProof& proof = solution.reuse_proof;
+  if (!proof.searched.empty() || !proof.cliques.empty()) {
+    nlohmann::json searched = nlohmann::json::array();
+    for (const SearchedCost& it : proof.searched)
+      searched.push_back({{"buffers", it.buffers}, {"cost", it.cost}});
+    nlohmann::json cliques = nlohmann::json::array();
+    for (const ChargedClique& it : proof.cliques)
+      cliques.push_back({{"buffers", it.buffers}, {"charge", it.charge}});
+    metadata["reuse_proof"] =
+        nlohmann::json{{"unit", proof.unit}, {"searched", searched}, {"cliques", cliques}}.dump();
+  }
+  const nlohmann::json document{{"schema_version", 1},          {"profile", problem.profile},
+                                {"instance", problem.instance}, {"problem_fingerprint", problem.fingerprint},
+                                {"metadata", metadata},         {"placements", placements}};
   out << document.dump(2) << '\n';
 }
 

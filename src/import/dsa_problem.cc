@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "import/json.h"
 #include "stowage/dsa.h"
 #include "stowage/error.h"
@@ -130,7 +131,7 @@ void read_constraints(const Json& json, const Ids& buffers, const Ids& pools, Pr
   json.expect_members({"colocations", "separations", "temporal_exclusions", "pinned_allocations"});
   Relations& relations = problem.relations;
   for (const Json& pair : json.at("colocations").elements()) {
-    const BufferPair two{buffers.number(pair.at("first")), buffers.number(pair.at("second"))};
+    const Joint two{buffers.number(pair.at("first")), buffers.number(pair.at("second"))};
     if (two.first != two.second) relations.together.push_back(two);
   }
   for (const Json& pair : json.at("separations").elements())
@@ -207,13 +208,68 @@ DsaProblem parse_dsa_problem(std::string_view text) {
     for (const Json& penalty : costs->at("reuse_penalties").elements())
       problem.relations.reuse_costs.push_back({read_pair(penalty, buffers), penalty.at("cost").natural()});
   }
+  bool has_cost = false;
   for (const Json& term : json.at("objective").at("terms").elements()) {
     const std::string name = term.string();
-    if (name != "capacity_overflow" && name != "reuse_cost") result.not_minimised.push_back(name);
+    if (name == "total_peak")
+      result.objective = has_cost ? Objective::cost_then_peak : Objective::peak_then_cost;
+    else if (name == "reuse_cost")
+      has_cost = true;
+    else if (name != "capacity_overflow")
+      result.not_minimised.push_back(name);
   }
   validate(problem);
   result.fingerprint = fingerprint_of(canonical(value));
   return result;
+}
+
+Solution parse_dsa_solution(const DsaProblem& problem, std::string_view text) {
+  const Json::Value value = Json::parse(text);
+  const Json document(value);
+  if (document.at("problem_fingerprint").string() != problem.fingerprint)
+    throw document.at("problem_fingerprint")
+        .error(fmt::format("is of another problem, expected \"{}\"", problem.fingerprint));
+  Solution solution;
+  std::map<std::uint32_t, std::size_t> numbers;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) numbers.emplace(problem.buffers[b], b);
+  std::vector<std::optional<Place>> places(numbers.size());
+  for (const Json& placement : document.at("placements").elements()) {
+    const auto number = numbers.find(read_id(placement.at("buffer")));
+    if (number == numbers.end() || places[number->second])
+      throw placement.at("buffer").error("is no buffer of the problem, or placed twice");
+    const auto pool = std::ranges::find(problem.pools, read_id(placement.at("pool")));
+    if (pool == problem.pools.end()) throw placement.at("pool").error("is no pool of the problem");
+    places[number->second] =
+        Place{static_cast<std::size_t>(pool - problem.pools.begin()), placement.at("offset").natural()};
+  }
+  for (std::size_t b = 0; b < places.size(); ++b) {
+    if (!places[b]) throw document.at("placements").error(fmt::format("lacks buffer {}", problem.buffers[b]));
+    solution.places.push_back(*places[b]);
+  }
+  const Json metadata = document.at("metadata");
+  const auto number_at = [&](const char* key) {
+    const std::string digits = metadata.at(key).string();
+    const auto number = base::parse_integer(digits);
+    if (!number) throw metadata.at(key).error("is no number");
+    return *number;
+  };
+  solution.reuse_cost = number_at("reuse_cost");
+  solution.reuse_cost_bound = number_at("reuse_cost_bound");
+  if (!metadata.find("reuse_proof")) return solution;
+  const Json::Value proof_value = Json::parse(metadata.at("reuse_proof").string());
+  const Json proof(proof_value, "/metadata/reuse_proof");
+  proof.expect_members({"unit", "searched", "cliques"});
+  const auto numbers_in = [](const Json& list) {
+    std::vector<std::size_t> all;
+    for (const Json& it : list.elements()) all.push_back(static_cast<std::size_t>(it.natural()));
+    return all;
+  };
+  solution.reuse_proof.unit = proof.at("unit").natural();
+  for (const Json& it : proof.at("searched").elements())
+    solution.reuse_proof.searched.push_back({numbers_in(it.at("buffers")), it.at("cost").natural()});
+  for (const Json& it : proof.at("cliques").elements())
+    solution.reuse_proof.cliques.push_back({numbers_in(it.at("buffers")), it.at("charge").natural()});
+  return solution;
 }
 
 bool is_dsa_problem(std::string_view text) {

@@ -1,20 +1,33 @@
-// The packer for callers without exceptions: each function catches what is thrown and returns a status.
+// The packer for callers without exceptions: each function catches what is thrown and returns a status. All that it
+// allocates is from the allocator of the problem; see c_memory.h.
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/deadline.h"
 #include "base/text.h"
+#include "pack/c_memory.h"
+#include "pack/solve.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
 #include "stowage_pack.h"
 
 struct stowage_pack_problem {
+  stowage_pack_allocator allocator{};
   stowage::Problem problem{};
   std::optional<stowage::Solution> solution{};
+  std::vector<std::optional<stowage::Place>>
+      last{};  ///< By buffer: its place in the last solution that fitted.
   std::string error{};
+  stowage::Objective objective = stowage::Objective::cost;
+  const volatile int* cancel = nullptr;
 };
 
 namespace {
@@ -25,6 +38,7 @@ using stowage::Bytes;
 /// Runs what may throw.
 template <typename Work>
 stowage_pack_status guarded(stowage_pack_problem& it, const Work& work) {
+  const stowage::pack::MemoryOf memory(it.allocator);
   try {
     it.error.clear();
     return work();
@@ -74,9 +88,32 @@ std::optional<stowage::Place> place_of(const stowage_pack_problem& it, std::int6
 
 }  // namespace
 
-stowage_pack_problem* stowage_pack_create(void) { return new (std::nothrow) stowage_pack_problem; }
+int stowage_pack_abi(void) { return STOWAGE_PACK_ABI; }
 
-void stowage_pack_destroy(stowage_pack_problem* problem) { delete problem; }
+stowage_pack_problem* stowage_pack_create(void) {
+  const stowage_pack_allocator allocator{
+      .allocate = [](void*, std::size_t size) { return std::malloc(size); },
+      .release = [](void*, void* memory, std::size_t) { std::free(memory); },
+      .context = nullptr};
+  return stowage_pack_create_with(&allocator);
+}
+
+stowage_pack_problem* stowage_pack_create_with(const stowage_pack_allocator* allocator) {
+  try {
+    (void)stowage::strategies();  // their table outlives all problems
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  void* const memory = allocator->allocate(allocator->context, sizeof(stowage_pack_problem));
+  return memory == nullptr ? nullptr : new (memory) stowage_pack_problem{.allocator = *allocator};
+}
+
+void stowage_pack_destroy(stowage_pack_problem* problem) {
+  if (problem == nullptr) return;
+  const stowage_pack_allocator allocator = problem->allocator;
+  problem->~stowage_pack_problem();
+  allocator.release(allocator.context, problem, sizeof(stowage_pack_problem));
+}
 
 int64_t stowage_pack_add_memory(stowage_pack_problem* problem, int64_t capacity) {
   auto& memories = problem->problem.memories;
@@ -113,6 +150,58 @@ stowage_pack_status stowage_pack_add_life(stowage_pack_problem* problem, int64_t
   });
 }
 
+stowage_pack_status stowage_pack_resize(stowage_pack_problem* problem, int64_t buffer, int64_t size) {
+  return guarded(*problem, [&] {
+    stowage::Buffer& it = buffer_of(*problem, buffer);
+    it.size = it.traffic = size;
+    for (stowage::Piece& piece : it.pieces) piece.size = size;
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_set_life(stowage_pack_problem* problem, int64_t buffer, int64_t lower,
+                                          int64_t upper) {
+  return guarded(*problem, [&] {
+    stowage::Buffer& it = buffer_of(*problem, buffer);
+    it.pieces = {{0, it.size, {lower, upper}}};
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_remove(stowage_pack_problem* problem, int64_t buffer) {
+  return guarded(*problem, [&] {
+    stowage::Buffer& it = buffer_of(*problem, buffer);
+    it = {.id = it.id};
+    const auto number = static_cast<std::size_t>(buffer);
+    const auto has = [&](const auto& pair) { return pair.first == number || pair.second == number; };
+    stowage::Relations& relations = problem->problem.relations;
+    std::erase_if(relations.together, has);
+    std::erase_if(relations.apart, has);
+    std::erase_if(relations.exclusive, has);
+    std::erase_if(relations.reuse_costs, [&](const stowage::ReuseCost& reuse) { return has(reuse.pair); });
+    std::erase_if(relations.copies,
+                  [&](const stowage::CopyGains& copies) { return copies.buffer == number; });
+    if (number < problem->last.size()) problem->last[number].reset();
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_copies(stowage_pack_problem* problem, int64_t buffer, const int64_t* gains,
+                                        size_t count) {
+  return guarded(*problem, [&] {
+    (void)buffer_of(*problem, buffer);
+    const auto number = static_cast<std::size_t>(buffer);
+    stowage::CopyGains copies{.buffer = number, .gains = std::vector<std::int64_t>(gains, gains + count)};
+    std::vector<stowage::CopyGains>& all = problem->problem.relations.copies;
+    const auto known = std::ranges::find(all, number, &stowage::CopyGains::buffer);
+    if (known != all.end())
+      *known = std::move(copies);
+    else
+      all.push_back(std::move(copies));
+    return STOWAGE_PACK_FITS;
+  });
+}
+
 stowage_pack_status stowage_pack_pin(stowage_pack_problem* problem, int64_t buffer, int64_t offset) {
   return guarded(*problem, [&] {
     buffer_of(*problem, buffer).pinned = offset;
@@ -138,7 +227,16 @@ stowage_pack_status stowage_pack_reserve(stowage_pack_problem* problem, int64_t 
 }
 
 stowage_pack_status stowage_pack_together(stowage_pack_problem* problem, int64_t a, int64_t b) {
-  return add_pair(problem, &stowage::Relations::together, a, b);
+  return stowage_pack_together_at(problem, a, b, 0);
+}
+
+stowage_pack_status stowage_pack_together_at(stowage_pack_problem* problem, int64_t a, int64_t b,
+                                             int64_t distance) {
+  return guarded(*problem, [&] {
+    const BufferPair pair = pair_of(*problem, a, b);
+    problem->problem.relations.together.push_back({pair.first, pair.second, distance});
+    return STOWAGE_PACK_FITS;
+  });
 }
 
 stowage_pack_status stowage_pack_apart(stowage_pack_problem* problem, int64_t a, int64_t b) {
@@ -157,14 +255,52 @@ stowage_pack_status stowage_pack_reuse_cost(stowage_pack_problem* problem, int64
   });
 }
 
+stowage_pack_status stowage_pack_set_objective(stowage_pack_problem* problem,
+                                               stowage_pack_objective objective) {
+  return guarded(*problem, [&] {
+    switch (objective) {
+      case STOWAGE_PACK_COST:
+        problem->objective = stowage::Objective::cost;
+        return STOWAGE_PACK_FITS;
+      case STOWAGE_PACK_COST_THEN_PEAK:
+        problem->objective = stowage::Objective::cost_then_peak;
+        return STOWAGE_PACK_FITS;
+      case STOWAGE_PACK_PEAK_THEN_COST:
+        problem->objective = stowage::Objective::peak_then_cost;
+        return STOWAGE_PACK_FITS;
+    }
+    throw stowage::Error(
+        "", stowage::base::concat("objective is ", static_cast<int>(objective), ", expected 0, 1 or 2"));
+  });
+}
+
+void stowage_pack_set_cancel_flag(stowage_pack_problem* problem, const volatile int* flag) {
+  problem->cancel = flag;
+}
+
 stowage_pack_status stowage_pack_solve(stowage_pack_problem* problem, int64_t effort, uint64_t seed) {
+  problem->last.clear();
+  return stowage_pack_solve_again(problem, effort, seed);
+}
+
+stowage_pack_status stowage_pack_solve_again(stowage_pack_problem* problem, int64_t effort, uint64_t seed) {
   problem->solution.reset();
   return guarded(*problem, [&] {
     if (effort < 0)
       throw stowage::Error("", stowage::base::concat("effort is ", effort, ", expected at least 0"));
-    problem->solution = stowage::solve(problem->problem, {.effort = effort, .threads = 1, .seed = seed});
-    return problem->solution->outcome == stowage::Outcome::fits ? STOWAGE_PACK_FITS
-                                                                : STOWAGE_PACK_DOES_NOT_FIT;
+    const stowage::SolveOptions options{.effort = effort,
+                                        .threads = 1,
+                                        .seed = seed,
+                                        .objective = problem->objective,
+                                        .start = problem->last};
+    const auto deadline =
+        stowage::base::Deadline::after_work(std::chrono::duration<double, std::milli>(effort));
+    stowage::Solution solution =
+        stowage::pack::solve(problem->problem, options, deadline.cancelled_by(problem->cancel));
+    const bool fits = solution.outcome == stowage::Outcome::fits;
+    if (fits) problem->last.assign(solution.places.begin(), solution.places.end());
+    problem->solution = std::move(solution);
+    return fits ? STOWAGE_PACK_FITS : STOWAGE_PACK_DOES_NOT_FIT;
   });
 }
 
@@ -189,6 +325,20 @@ int64_t stowage_pack_lower_bound(const stowage_pack_problem* problem) {
 
 int64_t stowage_pack_cost(const stowage_pack_problem* problem) {
   return problem->solution ? problem->solution->reuse_cost : 0;
+}
+
+int64_t stowage_pack_copies_of(const stowage_pack_problem* problem, int64_t buffer) {
+  if (!place_of(*problem, buffer)) return 0;
+  const auto& copies = problem->solution->copies;
+  return copies.empty() ? 1 : copies[static_cast<std::size_t>(buffer)];
+}
+
+int64_t stowage_pack_gain(const stowage_pack_problem* problem) {
+  return problem->solution ? problem->solution->gain : 0;
+}
+
+int stowage_pack_is_least_peak(const stowage_pack_problem* problem) {
+  return problem->solution && problem->solution->is_least_peak ? 1 : 0;
 }
 
 int64_t stowage_pack_cost_bound(const stowage_pack_problem* problem) {

@@ -11,7 +11,7 @@
 #include "base/names.h"
 #include "base/overlap.h"
 #include "base/text.h"
-#include "base/union_find.h"
+#include "pack/joints.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -160,40 +160,73 @@ void check_reserved(const Memory& memory) {
   }
 }
 
-/// Buffers that lie together have one place, so their pins agree, and some memory is allowed to all of them. None is to
-/// lie apart from another.
+/// Buffers that lie together are one block; `blocks_of` says whether that can be. None that is to lie apart from another
+/// shares bytes with it in one block.
 void check_together(const Problem& problem) {
-  const auto allowed = [&](std::size_t b, std::size_t memory) {
-    const auto& memories = problem.buffers[b].memories;
-    return memories.empty() || std::ranges::count(memories, memory) > 0;
-  };
-  base::UnionFind groups(problem.buffers.size());
-  for (const BufferPair& pair : problem.relations.together) groups.join(pair.first, pair.second);
-  std::vector<std::optional<Bytes>> pins(problem.buffers.size());
-  std::vector<std::vector<bool>> memories(problem.buffers.size(),
-                                          std::vector<bool>(problem.memories.size(), true));
-  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
-    const std::size_t group = groups.find(b);
-    const Buffer& buffer = problem.buffers[b];
-    if (buffer.pinned && pins[group].value_or(*buffer.pinned) != *buffer.pinned)
-      throw Error(place_of(buffer), "lies together with a buffer that is pinned elsewhere");
-    if (buffer.pinned) pins[group] = buffer.pinned;
-    for (std::size_t m = 0; m < problem.memories.size(); ++m)
-      memories[group][m] = memories[group][m] && allowed(b, m);
-    if (std::ranges::count(memories[group], true) == 0)
-      throw Error(place_of(buffer), "lies together with a buffer that is in another memory");
+  Bytes sum = 0;
+  for (const Joint& joint : problem.relations.together) {
+    check_pair(problem, {joint.first, joint.second}, "together");
+    const Bytes distance = std::clamp(joint.distance, -largest_value, largest_value);
+    const auto with = base::checked_add(sum, distance < 0 ? -distance : distance);
+    if (distance != joint.distance || !with || *with > largest_value)
+      throw Error(place_of(problem.buffers[joint.first]),
+                  base::concat("lies together at a distance of ", joint.distance, ", expected at most ",
+                               largest_value, " bytes in all"));
+    sum = *with;
+  }
+  std::vector<std::pair<std::size_t, Bytes>> places(problem.buffers.size());
+  const std::vector<pack::Block> blocks = pack::blocks_of(problem);
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    for (std::size_t i = 0; i < blocks[n].buffers.size(); ++i)
+      places[blocks[n].buffers[i]] = {n, blocks[n].offsets[i]};
   }
   for (const BufferPair& pair : problem.relations.apart) {
-    if (groups.find(pair.first) == groups.find(pair.second))
+    const auto& [block, first] = places[pair.first];
+    const auto& [other, second] = places[pair.second];
+    if (block == other && first < second + problem.buffers[pair.second].size &&
+        second < first + problem.buffers[pair.first].size) {
       throw Error(
           place_of(problem.buffers[pair.first]),
           base::concat("lies together with ", place_of(problem.buffers[pair.second]), ", and apart from it"));
+    }
+  }
+}
+
+/// Copies have gains that are no less than those of fewer, and sizes that can be counted.
+void check_copies(const Problem& problem) {
+  std::vector<bool> has_copies(problem.buffers.size());
+  std::int64_t sum = 0;
+  Bytes bytes = 0;
+  for (const CopyGains& copies : problem.relations.copies) {
+    if (copies.buffer >= problem.buffers.size())
+      throw Error("copies", base::concat("buffer ", copies.buffer, " does not exist, there are ",
+                                         problem.buffers.size()));
+    const Buffer& buffer = problem.buffers[copies.buffer];
+    if (has_copies[copies.buffer]) throw Error(place_of(buffer), "has gains of copies twice");
+    has_copies[copies.buffer] = true;
+    if (copies.gains.size() > 15) throw Error(place_of(buffer), "may have more than 16 copies");
+    if (copies.gains.empty()) continue;
+    if (!std::ranges::is_sorted(copies.gains) || copies.gains.front() < 0)
+      throw Error(place_of(buffer), "gains less by more copies, expected gains from 0 that do not fall");
+    const auto all = base::checked_add(sum, copies.gains.back());
+    if (!all || *all > largest_cost)
+      throw Error(place_of(buffer), base::concat("gains more than ", largest_cost, " in all"));
+    sum = *all;
+    for (std::size_t i = 0; i < copies.gains.size(); ++i) {
+      bytes += buffer.size + buffer.alignment;  // of 16 times what check_total allows, at most
+      if (bytes > largest_value) throw Error(place_of(buffer), "has copies of too many bytes");
+    }
+  }
+  for (const Joint& joint : problem.relations.together) {
+    for (const std::size_t b : {joint.first, joint.second}) {
+      if (has_copies[b])
+        throw Error(place_of(problem.buffers[b]), "has copies, but lies together with another");
+    }
   }
 }
 
 void check_relations(const Problem& problem) {
   const Relations& relations = problem.relations;
-  for (const BufferPair& pair : relations.together) check_pair(problem, pair, "together");
   for (const BufferPair& pair : relations.apart) check_pair(problem, pair, "apart");
   for (const BufferPair& pair : relations.exclusive) check_pair(problem, pair, "exclusive");
   std::int64_t sum = 0;
@@ -208,6 +241,7 @@ void check_relations(const Problem& problem) {
     sum = *with;
   }
   if (!relations.together.empty()) check_together(problem);
+  if (!relations.copies.empty()) check_copies(problem);
 }
 
 /// Relations are between whole buffers.
@@ -238,6 +272,9 @@ void validate(const Problem& problem) {
     if (memory.granule < 1 || memory.granule > largest_value)
       throw Error("memory " + base::quoted(memory.name),
                   base::concat("granule is ", memory.granule, ", expected at least 1"));
+    if (memory.capacity && (*memory.capacity < 0 || *memory.capacity > largest_value))
+      throw Error("memory " + base::quoted(memory.name),
+                  base::concat("capacity is ", *memory.capacity, ", expected 0 to ", largest_value));
     check_reserved(memory);
   }
   for (const Buffer& buffer : problem.buffers) {
@@ -258,11 +295,18 @@ std::string_view name_of(TuningEnd end) { return base::name_in(tuning_ends, end)
 
 std::optional<TuningEnd> tuning_end_named(std::string_view name) { return base::value_in(tuning_ends, name); }
 
+Bytes size_of_copies(const Buffer& buffer, std::int64_t copies) {
+  const Bytes each = (buffer.size + buffer.alignment - 1) / buffer.alignment * buffer.alignment;
+  return (copies - 1) * each + buffer.size;
+}
+
 Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory) {
   Bytes peak = 0;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
     const Place& place = solution.places[b];
-    if (place.memory == memory) peak = std::max(peak, place.offset + problem.buffers[b].size);
+    if (place.memory != memory) continue;
+    const std::int64_t copies = solution.copies.empty() ? 1 : solution.copies[b];
+    peak = std::max(peak, place.offset + size_of_copies(problem.buffers[b], copies));
   }
   if (solution.slots && solution.slots->place.memory == memory) peak = std::max(peak, solution.slots->end());
   return peak;

@@ -22,6 +22,9 @@
 namespace stowage {
 namespace {
 
+/// Buffers, of which a start is kept: each pair that is live together is looked at.
+constexpr std::size_t most_kept = 3000;
+
 constexpr StrategyInfo auto_info{"auto", "the best of those that it runs, within the time limit", "stowage"};
 
 const std::vector<pack::Strategy>& all() {
@@ -63,6 +66,26 @@ std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
                                 base::did_you_mean(name, known)));
 }
 
+/// Where buffers were before, if that is as good, or there was no time for a search. Whatever is too large or too cut up to
+/// keep is left as it is.
+void keep_start(const Problem& problem, const SolveOptions& options, bool is_late, Solution& best) {
+  const bool is_whole = std::ranges::all_of(problem.buffers, [](const Buffer& buffer) {
+    return std::ranges::all_of(buffer.pieces, [&](const Piece& piece) {
+      return !piece.is_ever_alive() || (piece.offset == 0 && piece.size == buffer.size);
+    });
+  });
+  if (!is_whole || problem.buffers.size() > most_kept || !pack::common_alignment(problem)) return;
+  auto kept = pack::relations::keep_places(problem, options.start);
+  if (!kept) return;
+  const pack::Score score = pack::score_of(problem, *kept);
+  if (score > pack::score_of(problem, best.places, best.slots) && !(is_late && score.excess == 0)) return;
+  best.places = std::move(*kept);
+  best.slots.reset();
+  best.tuning.reset();
+  best.outcome = score.excess == 0 ? Outcome::fits : Outcome::exceeds_capacity;
+  if (problem.memories.size() > 1) best.cost = score.cost;
+}
+
 }  // namespace
 
 std::vector<StrategyInfo> strategies() {
@@ -101,7 +124,9 @@ Solution pack::solve(const Problem& problem, const SolveOptions& options, const 
   if (chosen.size() == 1) {
     if (const auto obstacle = chosen[0]->obstacle(problem)) throw NotApplicable(options.strategy, *obstacle);
   }
+  const bool is_late = deadline.is_over();
   Solution best = pack::best_of(problem, chosen, {options, deadline});
+  if (!options.start.empty()) keep_start(problem, options, is_late, best);
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (is_bounded) return best;
   const std::int64_t bound = memories::cost_bound(problem, deadline.later_by(pack::shares::proof));

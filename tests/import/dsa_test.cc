@@ -55,7 +55,8 @@ json document() {
         {"cost_model",
          {{"reuse_penalties", {{{"first", 10}, {"second", 11}, {"cost", 3}, {"reason", "cross_pipe"}}}}}},
         {"objective",
-         {{"aggregation", "lexicographic"}, {"terms", {"capacity_overflow", "reuse_cost", "total_peak"}}}}}}};
+         {{"aggregation", "lexicographic"},
+          {"terms", {"capacity_overflow", "reuse_cost", "total_peak"}}}}}}};
 }
 
 std::string error_of(const json& changed) {
@@ -72,17 +73,29 @@ TEST(Dsa, ReadsAllOfAProblem) {
   EXPECT_EQ(it.instance, "five");
   EXPECT_EQ(it.pools, (std::vector<std::uint32_t>{7, 2}));
   EXPECT_EQ(it.buffers, (std::vector<std::uint32_t>{10, 11, 12, 13, 14}));
-  EXPECT_EQ(it.not_minimised, std::vector<std::string>{"total_peak"});
+  EXPECT_EQ(it.not_minimised, std::vector<std::string>());
+  EXPECT_EQ(it.objective, Objective::cost_then_peak);
   const Problem& problem = it.problem;
   EXPECT_EQ(problem.memories[0].reserved, (std::vector<ByteRange>{{0, 4}}));
   EXPECT_EQ(problem.memories[1].capacity, std::nullopt);
   EXPECT_EQ(problem.buffers[0].pieces[0].life, (Lifetime{0, 4}));  // positions begin at 0
   EXPECT_EQ(problem.buffers[0].pinned, 4);
   EXPECT_EQ(problem.buffers[3].memories, (std::vector<std::size_t>{0, 1}));
-  EXPECT_EQ(problem.relations.together, (std::vector<BufferPair>{{1, 4}}));
+  EXPECT_EQ(problem.relations.together, (std::vector<Joint>{{1, 4, 0}}));
   EXPECT_EQ(problem.relations.apart, (std::vector<BufferPair>{{0, 2}}));
   EXPECT_EQ(problem.relations.exclusive, (std::vector<BufferPair>{{2, 4}}));
   EXPECT_EQ(problem.relations.reuse_costs, (std::vector<ReuseCost>{{{0, 1}, 3}}));
+}
+
+TEST(Dsa, TheObjectiveSaysWhatCountsFirst) {
+  const auto with = [](const json& terms) {
+    json changed = document();
+    changed["problem"]["objective"]["terms"] = terms;
+    return parse_dsa_problem(changed.dump());
+  };
+  EXPECT_EQ(with({"capacity_overflow", "reuse_cost"}).objective, Objective::cost);
+  EXPECT_EQ(with({"capacity_overflow", "total_peak", "reuse_cost"}).objective, Objective::peak_then_cost);
+  EXPECT_EQ(with({"reuse_cost", "bank_conflicts"}).not_minimised, std::vector<std::string>{"bank_conflicts"});
 }
 
 TEST(Dsa, PinsForAllTimeKeepOthersApart) {
@@ -148,6 +161,7 @@ TEST(Dsa, KnownProblemsCostNoMoreThanTheBestKnown) {
       best[cells[4]] = std::stoll(cells[9]);
   }
   int compared = 0;
+  int checked = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder / "soft")) {
     std::ifstream in(file.path());
     std::stringstream text;
@@ -164,9 +178,17 @@ TEST(Dsa, KnownProblemsCostNoMoreThanTheBestKnown) {
     ASSERT_FALSE(key.empty()) << file.path();
     EXPECT_EQ(solution.outcome, Outcome::fits) << file.path();
     EXPECT_LE(solution.reuse_cost, best[key]) << file.path();
+    std::ostringstream written;
+    write_dsa_solution(it, solution, written);
+    const Solution again = parse_dsa_solution(it, written.str());
+    EXPECT_EQ(again.places, solution.places) << file.path();
+    EXPECT_EQ(again.reuse_proof.searched, solution.reuse_proof.searched) << file.path();
+    EXPECT_EQ(again.reuse_proof.cliques, solution.reuse_proof.cliques) << file.path();
+    checked += proven_cost(it.problem, again.reuse_proof, 500'000) == solution.reuse_cost_bound ? 1 : 0;
     ++compared;
   }
   EXPECT_GE(compared, 152);
+  EXPECT_GE(checked, 10);
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 //     |....#####....|...|..........|        # reserved
 //
 // - Buffers that lie together are one item with the bytes of the largest.
-// - A cell has as many bytes as divide all sizes, alignments and bounds of reserved ranges. Any placing of bytes can be
-//   rounded down to cells: what was apart stays apart, so nothing is lost.
+// - A cell has as many bytes as divide all sizes (rounded up to what all alignments have in common) and ends of reserved
+//   ranges. Any placing of bytes can be rounded down to cells: what was apart stays apart, so nothing is lost. The last cell
+//   of an item may have fewer bytes, of which the rest is reserved or behind the memory.
 // - Which memories an item may be in, what is reserved and where it is pinned are ranges of its first cell.
 // - Two items are related if they are live at the same time (hard), lie apart (hard), or cost something when they share a
 //   byte. Items are found by a sweep over live ranges, and fall into parts that are solved one by one.
@@ -23,6 +24,7 @@
 
 #include "base/text.h"
 #include "base/union_find.h"
+#include "pack/joints.h"
 #include "pack/life.h"
 #include "stowage/error.h"
 
@@ -35,66 +37,28 @@ Pair ordered(std::size_t a, std::size_t b) { return {std::min(a, b), std::max(a,
 
 Bytes rounded_up(Bytes value, Bytes unit) { return (value + unit - 1) / unit * unit; }
 
-/// Buffers that lie together.
-struct Group {
-  std::vector<std::size_t> buffers{};
-  Bytes size = 0;
-  Bytes alignment = 1;
-  std::optional<Bytes> pinned{};
-  std::vector<std::size_t> memories{};
-};
-
-std::vector<std::size_t> memories_of(const Problem& problem, const Buffer& buffer) {
-  std::vector<std::size_t> memories = buffer.memories;
-  if (memories.empty()) {
-    memories.resize(problem.memories.size());
-    std::iota(memories.begin(), memories.end(), std::size_t{0});
-  }
-  std::ranges::sort(memories);
-  return memories;
-}
-
-/// Groups in the order of their first buffers, without those that have no bytes.
-std::vector<Group> groups_of(const Problem& problem) {
-  base::UnionFind sets(problem.buffers.size());
-  for (const BufferPair& pair : problem.relations.together) sets.join(pair.first, pair.second);
-  std::vector<Group> groups;
-  std::map<std::size_t, std::size_t> number;
-  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
-    const Buffer& buffer = problem.buffers[b];
-    const auto [at, is_new] = number.emplace(sets.find(b), groups.size());
-    if (is_new) groups.push_back({.memories = memories_of(problem, buffer)});
-    Group& group = groups[at->second];
-    group.buffers.push_back(b);
-    group.size = std::max(group.size, buffer.size);
-    group.alignment = std::lcm(group.alignment, buffer.alignment);
-    if (buffer.pinned) group.pinned = buffer.pinned;
-    std::vector<std::size_t> common;
-    std::ranges::set_intersection(group.memories, memories_of(problem, buffer), std::back_inserter(common));
-    group.memories = std::move(common);
-  }
-  std::erase_if(groups, [](const Group& group) { return group.size == 0; });
-  return groups;
+/// All offsets are multiples of it.
+Bytes common_of(const std::vector<Block>& groups) {
+  Bytes common = 0;
+  for (const Block& group : groups) common = std::gcd(common, std::gcd(group.alignment, group.phase));
+  return std::max<Bytes>(common, 1);
 }
 
 /// The largest cell that loses nothing.
-Bytes unit_of(const Problem& problem, const std::vector<Group>& groups) {
-  Bytes common = 0;  // all offsets are multiples of it
-  for (const Group& group : groups) common = std::gcd(common, group.alignment);
-  common = std::max<Bytes>(common, 1);
+Bytes unit_of(const Problem& problem, const std::vector<Block>& groups) {
+  const Bytes common = common_of(groups);
   Bytes unit = 0;
-  for (const Group& group : groups) {
-    unit = std::gcd(unit, rounded_up(group.size, common));
+  for (const Block& group : groups) {
+    unit = std::gcd(unit, std::gcd(rounded_up(group.size, common), group.phase));
     if (group.pinned) unit = std::gcd(unit, *group.pinned);
   }
   for (const Memory& memory : problem.memories) {
-    for (const ByteRange& range : memory.reserved)
-      unit = std::gcd(unit, std::gcd(range.begin / common * common, rounded_up(range.end, common)));
+    for (const ByteRange& range : memory.reserved) unit = std::gcd(unit, rounded_up(range.end, common));
   }
   unit = std::max<Bytes>(unit, 1);
   for (bool changes = true; changes;) {  // each alignment divides the cell, or is a multiple of it
     changes = false;
-    for (const Group& group : groups) {
+    for (const Block& group : groups) {
       if (unit % group.alignment == 0 || group.alignment % unit == 0) continue;
       unit = std::gcd(unit, group.alignment);
       changes = true;
@@ -143,7 +107,7 @@ std::vector<Pair> live_together(const Problem& problem,
 }
 
 /// The most bytes that are live at once and can be in one memory alone. Buffers that exclude others are left out.
-std::optional<Overload> overload_of(const Problem& problem, const std::vector<Group>& groups) {
+std::optional<Overload> overload_of(const Problem& problem, const std::vector<Block>& groups) {
   std::vector<bool> excludes(problem.buffers.size());
   for (const BufferPair& pair : problem.relations.exclusive)
     excludes[pair.first] = excludes[pair.second] = true;
@@ -152,7 +116,7 @@ std::optional<Overload> overload_of(const Problem& problem, const std::vector<Gr
     Bytes room = *memory.capacity;
     for (const ByteRange& range : memory.reserved) room -= range.end - range.begin;
     std::vector<std::tuple<Position, bool, Bytes>> events;
-    for (const Group& group : groups) {
+    for (const Block& group : groups) {
       if (group.memories != std::vector{m}) continue;
       for (const std::size_t b : group.buffers) {
         if (excludes[b]) continue;
@@ -176,32 +140,29 @@ std::optional<Overload> overload_of(const Problem& problem, const std::vector<Gr
 }
 
 /// Where the first cell of a group may be.
-std::vector<Range> ranges_of(const Problem& problem, const Group& group, Bytes unit,
+std::vector<Range> ranges_of(const Problem& problem, const Block& group, Bytes unit,
                              std::span<const Cell> first_cells) {
-  const Cell size = rounded_up(group.size, unit) / unit;
   const Cell step = std::max<Cell>(group.alignment / unit, 1);
+  const Cell phase = group.phase / unit;
   std::vector<Range> ranges;
   for (const std::size_t m : group.memories) {
     const Memory& memory = problem.memories[m];
-    std::vector<Range> taken;  // cells
-    for (const ByteRange& range : memory.reserved)
-      taken.push_back({range.begin / unit, rounded_up(range.end, unit) / unit - 1});
-    std::ranges::sort(taken, {}, &Range::first);
-    const Cell end = *memory.capacity / unit;
-    taken.push_back({end, end});
-    Cell from = 0;
-    for (const Range& it : taken) {
-      if (it.first - from >= size) {
-        Range range{from, it.first - size};
+    std::vector<ByteRange> taken = memory.reserved;
+    std::ranges::sort(taken, {}, &ByteRange::begin);
+    taken.push_back({*memory.capacity, *memory.capacity});
+    Bytes from = 0;
+    for (const ByteRange& it : taken) {
+      if (it.begin - from >= group.size) {
+        Range range{rounded_up(from, unit) / unit, (it.begin - group.size) / unit};
         if (group.pinned) {
           const Cell pin = *group.pinned / unit;
           range = {std::max(pin, range.first), std::min(pin, range.last)};
         }
-        range = {rounded_up(range.first, step), range.last / step * step};
+        range = {aligned_up(range.first, step, phase), aligned_down(range.last, step, phase)};
         if (range.first <= range.last)
           ranges.push_back({first_cells[m] + range.first, first_cells[m] + range.last});
       }
-      from = std::max(from, it.last + 1);
+      from = std::max(from, it.end);
     }
   }
   return ranges;
@@ -209,16 +170,23 @@ std::vector<Range> ranges_of(const Problem& problem, const Group& group, Bytes u
 
 }  // namespace
 
-Arena::Arena(const Problem& problem) {
-  const std::vector<Group> groups = groups_of(problem);
+Arena::Arena(const Problem& problem) : members_(problem.buffers.size()) {
+  std::vector<Block> groups = blocks_of(problem);
+  for (const Block& group : groups) {
+    for (std::size_t i = 0; i < group.buffers.size(); ++i)
+      members_[group.buffers[i]].place = {group.memories.front(),
+                                          group.pinned.value_or(0) + group.offsets[i]};
+  }
+  std::erase_if(groups, [](const Block& group) { return group.size == 0; });
   overload_ = overload_of(problem, groups);
   unit_ = unit_of(problem, groups);
   Bytes widest = 1;
-  for (const Group& group : groups) widest = std::lcm(widest, std::max<Bytes>(group.alignment / unit_, 1));
+  for (const Block& group : groups) widest = std::lcm(widest, std::max<Bytes>(group.alignment / unit_, 1));
   Cell cells = 0;
   for (const Memory& memory : problem.memories) {
     first_cells_.push_back(cells);
-    cells = rounded_up(cells + *memory.capacity / unit_, widest);
+    cells = rounded_up(cells + rounded_up(rounded_up(*memory.capacity, common_of(groups)), unit_) / unit_,
+                       widest);
   }
 
   std::vector<std::optional<std::size_t>> group_of(problem.buffers.size());
@@ -247,22 +215,27 @@ Arena::Arena(const Problem& problem) {
   base::UnionFind joined(groups.size());
   for (const auto& [pair, neighbour] : related) joined.join(pair.first, pair.second);
   std::map<std::size_t, std::size_t> part_of;
-  std::vector<Member> members(groups.size());
+  std::vector<std::pair<std::size_t, std::size_t>> members(groups.size());  // part and item
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto [at, is_new] = part_of.emplace(joined.find(g), parts_.size());
-    if (is_new) parts_.push_back({.cells = cells});
+    if (is_new) {
+      parts_.push_back({.cells = cells});
+      buffers_.emplace_back();
+    }
+    buffers_[at->second].push_back(groups[g].buffers.front());
     Part& part = parts_[at->second];
     members[g] = {at->second, part.items.size()};
     part.items.push_back({.size = rounded_up(groups[g].size, unit_) / unit_,
                           .step = std::max<Cell>(groups[g].alignment / unit_, 1),
+                          .phase = groups[g].phase / unit_,
                           .ranges = ranges_of(problem, groups[g], unit_, first_cells_)});
   }
   for (const auto& [pair, neighbour] : related) {
     const auto add = [&](std::size_t a, std::size_t b) {
       Neighbour it = neighbour;
-      it.item = static_cast<std::uint32_t>(members[b].item);
+      it.item = static_cast<std::uint32_t>(members[b].second);
       if (it.is_hard) it.cost = 0;
-      parts_[members[a].part].items[members[a].item].neighbours.push_back(it);
+      parts_[members[a].first].items[members[a].second].neighbours.push_back(it);
     };
     add(pair.first, pair.second);
     add(pair.second, pair.first);
@@ -271,31 +244,48 @@ Arena::Arena(const Problem& problem) {
     for (Item& item : part.items) std::ranges::sort(item.neighbours, {}, &Neighbour::item);
   }
 
-  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
-    first_memories_.push_back(memories_of(problem, problem.buffers[b]).front());
-    members_.push_back(group_of[b] ? std::optional(members[*group_of[b]]) : std::nullopt);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (std::size_t i = 0; i < groups[g].buffers.size(); ++i) {
+      Member& member = members_[groups[g].buffers[i]];
+      member.has_item = true;
+      std::tie(member.part, member.item) = members[g];
+      member.offset = groups[g].offsets[i];
+    }
   }
 }
 
 std::vector<Place> Arena::places_of(std::span<const Cells> cells) const {
   std::vector<Place> places;
-  for (std::size_t b = 0; b < members_.size(); ++b) {
-    const Cell cell = members_[b] ? cells[members_[b]->part][members_[b]->item] : nowhere;
+  for (const Member& member : members_) {
+    const Cell cell = member.has_item ? cells[member.part][member.item] : nowhere;
     if (cell == nowhere) {
-      places.push_back({first_memories_[b], 0});
+      places.push_back(member.place);
       continue;
     }
     const auto after = std::upper_bound(first_cells_.begin(), first_cells_.end(), cell);
     const auto memory = static_cast<std::size_t>(after - first_cells_.begin()) - 1;
-    places.push_back({memory, (cell - first_cells_[memory]) * unit_});
+    places.push_back({memory, (cell - first_cells_[memory]) * unit_ + member.offset});
   }
   return places;
 }
 
+std::vector<Cells> Arena::cells_of(std::span<const std::optional<Place>> places) const {
+  std::vector<Cells> cells;
+  for (const Part& part : parts_) cells.emplace_back(part.items.size(), nowhere);
+  for (std::size_t b = 0; b < std::min(places.size(), members_.size()); ++b) {
+    const Member& member = members_[b];
+    if (!member.has_item || !places[b] || places[b]->memory >= first_cells_.size()) continue;
+    const Bytes first = places[b]->offset - member.offset;
+    if (first >= 0 && first % unit_ == 0)
+      cells[member.part][member.item] = first_cells_[places[b]->memory] + first / unit_;
+  }
+  return cells;
+}
+
 std::vector<bool> Arena::missing(std::span<const Cells> cells) const {
   std::vector<bool> missing;
-  for (const auto& member : members_)
-    missing.push_back(member && cells[member->part][member->item] == nowhere);
+  for (const Member& member : members_)
+    missing.push_back(member.has_item && cells[member.part][member.item] == nowhere);
   return missing;
 }
 

@@ -32,11 +32,19 @@ struct Range {
 /// Buffers with one offset, as one block.
 struct Item {
   Cell size = 0;
-  Cell step = 1;  ///< Its first cell is a multiple of this.
-  std::vector<Range>
-      ranges{};  ///< Where its first cell may be: ascending, apart; ends are multiples of `step`.
+  Cell step = 1;  ///< Its first cell is `phase` beyond a multiple of this.
+  Cell phase = 0;
+  std::vector<Range> ranges{};  ///< Where its first cell may be: ascending, apart; ends are aligned so.
   std::vector<Neighbour> neighbours{};  ///< Ascending, hard or of some cost.
 };
+
+/// The next cell that is aligned so, or the one before; for cells from 0 on.
+[[nodiscard]] inline Cell aligned_up(Cell cell, Cell step, Cell phase) {
+  return (cell - phase + step + step - 1) / step * step - step + phase;
+}
+[[nodiscard]] inline Cell aligned_down(Cell cell, Cell step, Cell phase) {
+  return (cell - phase + step) / step * step - step + phase;
+}
 
 /// Items that have nothing to do with items of other parts.
 struct Part {
@@ -56,22 +64,31 @@ class Arena {
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
   /// A proof that some buffers do not fit, whatever the offsets; none if there is no simple one.
   [[nodiscard]] const std::optional<Overload>& overload() const { return overload_; }
+  /// A buffer of each item of a part.
+  [[nodiscard]] const std::vector<std::vector<std::size_t>>& buffers() const { return buffers_; }
+  [[nodiscard]] Bytes unit() const { return unit_; }
   /// A place for each buffer of the problem, from the cells of each part.
   [[nodiscard]] std::vector<Place> places_of(std::span<const Cells> cells) const;
+  /// The other way round: nowhere, if a cell does not begin there. They may be cells that the item may not have.
+  [[nodiscard]] std::vector<Cells> cells_of(std::span<const std::optional<Place>> places) const;
   /// Buffers of items that are nowhere.
   [[nodiscard]] std::vector<bool> missing(std::span<const Cells> cells) const;
 
  private:
+  /// Of a buffer.
   struct Member {
+    bool has_item = false;  ///< Else it has no bytes, and this place:
+    Place place{};
     std::size_t part = 0;
     std::size_t item = 0;
+    Bytes offset = 0;  ///< In the item.
   };
 
   Bytes unit_ = 1;
   std::vector<Cell> first_cells_;  ///< By memory.
   std::vector<Part> parts_;
-  std::vector<std::optional<Member>> members_;  ///< By buffer; none: it has no bytes.
-  std::vector<std::size_t> first_memories_;     ///< By buffer.
+  std::vector<Member> members_;                    ///< By buffer.
+  std::vector<std::vector<std::size_t>> buffers_;  ///< By part and item.
   std::optional<Overload> overload_;
 };
 

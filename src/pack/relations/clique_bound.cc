@@ -44,6 +44,7 @@ struct CostPair {
 
 /// Items that cannot all be apart.
 struct Clique {
+  std::vector<std::size_t> members{};
   std::vector<std::size_t> pairs{};
   std::vector<double> shares{};  ///< Of the excess that a pair shares at most.
   std::vector<Cell> cells{};     ///< The same in cells.
@@ -85,16 +86,16 @@ class CliqueBound {
     y_.assign(pairs_.size(), 0);
   }
 
-  std::int64_t find(const base::Deadline& deadline) {
-    std::int64_t best = 0;
+  CliqueProof find(const base::Deadline& deadline) {
+    CliqueProof best;
     int without_gain = 0;
     while (!deadline.is_over() && cliques_.size() < most_cliques) {
       const bool has_more = add_cliques(deadline);
-      if (cliques_.empty()) return 0;
+      if (cliques_.empty()) return best;
       improve(deadline);
-      const std::int64_t bound = proven();
-      without_gain = bound > best ? 0 : without_gain + 1;
-      best = std::max(best, bound);
+      CliqueProof proof = proven();
+      without_gain = proof.bound > best.bound ? 0 : without_gain + 1;
+      if (proof.bound > best.bound) best = std::move(proof);
       if (!has_more && without_gain >= rounds_without_gain) break;
     }
     return best;
@@ -146,7 +147,7 @@ class CliqueBound {
   }
 
   void add(const std::vector<std::size_t>& members, Cell excess) {
-    Clique clique{.excess = excess};
+    Clique clique{.members = members, .excess = excess};
     for (std::size_t i = 0; i < members.size(); ++i) {
       for (std::size_t j = i + 1; j < members.size(); ++j) {
         const std::int32_t pair = table_[members[i] * n_ + members[j]];
@@ -197,13 +198,16 @@ class CliqueBound {
   }
 
   /// What the numbers prove, counted in integers: in units of cost / `parts`.
-  [[nodiscard]] std::int64_t proven() const {
-    constexpr double parts = 1 << 20;
+  [[nodiscard]] CliqueProof proven() const {
+    constexpr auto parts = static_cast<double>(ReuseProof::parts);
+    CliqueProof proof;
     std::vector<std::int64_t> charged(pairs_.size());
     std::int64_t sum = 0;
     for (const Clique& clique : cliques_) {
       const double number = std::min(clique.number, most_cost) * parts;
       const auto per_cell = static_cast<std::int64_t>(number / static_cast<double>(clique.excess));
+      if (per_cell == 0) continue;
+      proof.charges.push_back({clique.members, per_cell});
       sum += per_cell * clique.excess;
       for (std::size_t k = 0; k < clique.pairs.size(); ++k)
         charged[clique.pairs[k]] += per_cell * clique.cells[k];
@@ -212,8 +216,8 @@ class CliqueBound {
       const auto cost = static_cast<std::int64_t>(pairs_[p].cost * parts);
       sum -= std::max<std::int64_t>(charged[p] - cost, 0);
     }
-    const auto whole = static_cast<std::int64_t>(parts);
-    return sum <= 0 ? 0 : (sum + whole - 1) / whole;
+    proof.bound = sum <= 0 ? 0 : (sum + ReuseProof::parts - 1) / ReuseProof::parts;
+    return proof;
   }
 
   /// How far a step of y goes beside one of the numbers.
@@ -231,12 +235,12 @@ class CliqueBound {
 
 }  // namespace
 
-std::int64_t clique_bound(const Part& part, const base::Deadline& deadline) {
-  if (part.items.size() > most_in_table) return 0;
+CliqueProof clique_bound(const Part& part, const base::Deadline& deadline) {
+  if (part.items.size() > most_in_table) return {};
   double cost = 0;
   for (const Item& item : part.items)
     for (const Neighbour& it : item.neighbours) cost += static_cast<double>(it.cost);
-  return cost > most_cost ? 0 : CliqueBound(part).find(deadline);
+  return cost > most_cost ? CliqueProof{} : CliqueBound(part).find(deadline);
 }
 
 }  // namespace stowage::pack::relations

@@ -6,6 +6,8 @@
 //     few items  a search of all placings proves the least cost                          exact.cc
 //     bound      of items that cannot all be apart                                       clique_bound.cc
 //     many       ruin and recreate, then a heat bath, then ruin and recreate from there  heat_bath.cc
+//     peaks      lower capacities, as long as all fits at no more cost                   peaks.cc
+//     copies     which buffers have how many                                             copies.cc
 //
 // Short of time a heat bath ends with nothing, so then ruin and recreate has all of it. Of two runs of half the time the
 // better one is usually better than one run, so long times are divided, and threads have a run each.
@@ -14,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -36,14 +39,6 @@ constexpr std::size_t most_runs = 4;
 constexpr double share_of_first = 0.08;  ///< Of a run, for ruin and recreate,
 constexpr double share_of_heat = 0.62;   ///< and of the rest for the heat bath.
 
-struct Solved {
-  Arrangement best{};
-  std::int64_t bound = 0;
-  bool is_impossible = false;
-
-  [[nodiscard]] bool is_done() const { return is_impossible || (best.fits() && best.cost <= bound); }
-};
-
 /// Without a limit there is room for all buffers one after the other.
 Problem with_capacities(Problem problem) {
   Bytes all = 0;
@@ -52,6 +47,7 @@ Problem with_capacities(Problem problem) {
     all += buffer.size + buffer.alignment + buffer.pinned.value_or(0);
     widest = std::max(widest, buffer.alignment);
   }
+  for (const Joint& joint : problem.relations.together) all += std::abs(joint.distance);
   for (Memory& memory : problem.memories) {
     if (memory.capacity) continue;
     Bytes end = 0;
@@ -83,28 +79,42 @@ void search_long(const Part& part, Solved& it, Random& random, const Control& co
     Scan scan(part);
     Random own(seeds[run]);
     const double share = threads > 1 ? 1 : 1 / static_cast<double>(runs - run);
-    found[run] = run_of(part, scan, it.best, it.bound, own, deadline.part(share));
-    return !found[run].fits() || found[run].cost > it.bound;
+    found[run] = run_of(part, scan, it.best, it.enough(), own, deadline.part(share));
+    return !found[run].fits() || found[run].cost > it.enough();
   });
   for (Arrangement& one : found) {
     if (one.is_better_than(it.best)) it.best = std::move(one);
   }
 }
 
-std::vector<Solved> solve_parts(const std::vector<Part>& parts, const Control& control) {
+}  // namespace
+
+std::vector<Solved> solve_parts(const Arena& arena, std::span<const std::optional<Place>> start,
+                                std::span<const std::int64_t> goals, const Control& control) {
+  const std::vector<Part>& parts = arena.parts();
   Random random(control.options.seed);
   const base::Deadline& deadline = control.deadline;
+  const std::vector<Cells> cells = arena.cells_of(start);
   std::vector<Solved> solved;
   std::vector<std::size_t> open;
-  for (const Part& part : parts) {
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const Part& part = parts[p];
     Scan scan(part);
-    const bool is_impossible =
-        std::ranges::any_of(part.items, [](const Item& it) { return it.ranges.empty(); });
-    solved.push_back({.best = construct(part, scan), .is_impossible = is_impossible});
-    if (!solved.back().is_done()) open.push_back(solved.size() - 1);
+    Solved it{
+        .best = construct(part, scan),
+        .goal = goals.empty() ? std::nullopt : std::optional(goals[p]),
+        .is_impossible = std::ranges::any_of(part.items, [](const Item& one) { return one.ranges.empty(); })};
+    if (!start.empty()) {
+      Arrangement kept = keep(part, scan, cells[p]);
+      if (kept.fits() ? deadline.is_over() || !it.best.is_better_than(kept) : kept.is_better_than(it.best))
+        it.best = std::move(kept);
+    }
+    solved.push_back(std::move(it));
+    if (!solved.back().is_done()) open.push_back(p);
   }
   std::ranges::stable_sort(open, {}, [&](std::size_t p) { return parts[p].items.size(); });
   const auto finish = [&](auto&& improve) {
+    if (std::ranges::any_of(solved, &Solved::is_out_of_reach)) return;
     const std::vector<std::size_t> them = std::exchange(open, {});
     for (std::size_t i = 0; i < them.size(); ++i) {
       const Part& part = parts[them[i]];
@@ -117,22 +127,28 @@ std::vector<Solved> solve_parts(const std::vector<Part>& parts, const Control& c
   finish([&](const Part& part, Scan& scan, Solved& it, std::size_t left) {
     const base::Deadline soon =
         deadline.part(share_of_proofs / static_cast<double>(left)).within(short_search);
-    it.best = ruin_and_recreate(part, scan, std::move(it.best), it.bound, random, soon);
+    it.best = ruin_and_recreate(part, scan, std::move(it.best), it.enough(), random, soon);
   });
   finish([&](const Part& part, Scan&, Solved& it, std::size_t left) {
     const Proof proof = search_all(part, it.best, deadline.part(share_of_proofs / static_cast<double>(left)));
-    it.bound = std::max(it.bound, proof.bound);
+    it.is_searched = proof.bound > 0 || proof.is_impossible;
+    it.bound = proof.bound;
     it.is_impossible = proof.is_impossible;
   });
   finish([&](const Part& part, Scan&, Solved& it, std::size_t left) {
-    it.bound =
-        std::max(it.bound, clique_bound(part, deadline.part(share_of_bounds / static_cast<double>(left))));
+    CliqueProof proof = clique_bound(part, deadline.part(share_of_bounds / static_cast<double>(left)));
+    if (proof.bound <= it.bound) return;
+    it.bound = proof.bound;
+    it.charges = std::move(proof.charges);
+    it.is_searched = false;
   });
   finish([&](const Part& part, Scan&, Solved& it, std::size_t left) {
     search_long(part, it, random, control, deadline.part(1.0 / static_cast<double>(left)));
   });
   return solved;
 }
+
+namespace {
 
 /// Puts buffers without a place behind all others of their memory.
 void place_outside(const Problem& problem, const std::vector<bool>& is_missing, std::vector<Place>& places) {
@@ -148,25 +164,26 @@ void place_outside(const Problem& problem, const std::vector<bool>& is_missing, 
   }
 }
 
-}  // namespace
-
-Solution solve(const Problem& problem, const Control& control) {
-  if (!common_alignment(problem)) throw Error("", "alignments have no common multiple of reasonable size");
-  const Arena arena(with_capacities(problem));
+/// Places for all buffers, if they have so much room.
+Solution solution_of(const Problem& problem, const Arena& arena, std::vector<Solved> solved) {
   Solution solution{
       .lower_bound = max_load(problem.buffers), .overload = arena.overload(), .strategy = "relations"};
-  std::vector<Solved> solved;
-  if (solution.overload) {
-    for (const Part& part : arena.parts()) {
-      Scan scan(part);
-      solved.push_back({.best = construct(part, scan)});
-    }
-  } else {
-    solved = solve_parts(arena.parts(), control);
-  }
   std::vector<Cells> cells;
   bool is_proven = true;
-  for (Solved& it : solved) {
+  ReuseProof& proof = solution.reuse_proof;
+  proof.unit = arena.unit();
+  for (std::size_t p = 0; p < solved.size(); ++p) {
+    Solved& it = solved[p];
+    const std::vector<std::size_t>& buffers = arena.buffers()[p];
+    if (it.is_impossible) {
+      proof.too_many = buffers;
+    } else if (it.is_searched) {
+      proof.searched.push_back({buffers, it.bound});
+    }
+    for (const Charge& charge : it.charges) {
+      proof.cliques.push_back({.charge = charge.per_cell});
+      for (const std::size_t item : charge.items) proof.cliques.back().buffers.push_back(buffers[item]);
+    }
     solution.reuse_cost += it.best.cost;
     solution.reuse_cost_bound += it.bound;
     solution.cannot_fit = solution.cannot_fit || it.is_impossible;
@@ -180,6 +197,79 @@ Solution solve(const Problem& problem, const Control& control) {
   if (solution.outcome == Outcome::exceeds_capacity)
     place_outside(problem, arena.missing(cells), solution.places);
   return solution;
+}
+
+/// With buffers of known sizes.
+Solution solve_without_copies(const Problem& problem, const Control& control) {
+  constexpr double share_of_first_goal = 0.6;
+  const Objective objective = control.options.objective;
+  Problem limited = with_capacities(problem);
+  const Arena arena(limited);
+  if (arena.overload()) {
+    std::vector<Solved> solved;
+    for (const Part& part : arena.parts()) {
+      Scan scan(part);
+      solved.push_back({.best = construct(part, scan)});
+    }
+    return solution_of(limited, arena, std::move(solved));
+  }
+  Control part = control;
+  if (objective != Objective::cost) part.deadline = control.deadline.part(share_of_first_goal);
+  const std::vector<std::int64_t> any_cost(arena.parts().size(), forbidden);
+  std::vector<Solved> solved =
+      solve_parts(arena, control.options.start,
+                  objective == Objective::peak_then_cost ? any_cost : std::vector<std::int64_t>(), part);
+  std::vector<std::int64_t> costs;
+  for (const Solved& it : solved)
+    costs.push_back(objective == Objective::peak_then_cost ? forbidden : it.best.cost);
+  Solution solution = solution_of(limited, arena, std::move(solved));
+  if (objective == Objective::cost || solution.outcome != Outcome::fits) return solution;
+  if (objective == Objective::cost_then_peak) {
+    solution.is_least_peak = lower_peaks(limited, costs, solution.places, control);
+    return solution;
+  }
+  solution.is_least_peak = lower_peaks(limited, costs, solution.places, part);
+  for (std::size_t m = 0; m < limited.memories.size(); ++m)
+    limited.memories[m].capacity = peak_of(problem, solution, m);
+  for (Memory& memory : limited.memories)
+    std::erase_if(memory.reserved, [&](const ByteRange& it) { return it.begin >= *memory.capacity; });
+  for (Memory& memory : limited.memories) {
+    for (ByteRange& it : memory.reserved) it.end = std::min(it.end, *memory.capacity);
+  }
+  const Arena tight(limited);
+  const std::vector<std::optional<Place>> start(solution.places.begin(), solution.places.end());
+  Solution cheap = solution_of(limited, tight, solve_parts(tight, start, {}, control));
+  if (cheap.outcome != Outcome::fits) return solution;
+  cheap.is_least_peak = solution.is_least_peak;
+  if (cheap.reuse_cost > 0) {  // it holds within these peaks alone
+    cheap.interrupted = cheap.interrupted || cheap.reuse_cost_bound < cheap.reuse_cost;
+    cheap.reuse_cost_bound = 0;
+    cheap.reuse_proof = {};
+  }
+  return cheap;
+}
+
+}  // namespace
+
+Solution solve(const Problem& problem, const Control& control) {
+  if (!common_alignment(problem)) throw Error("", "alignments have no common multiple of reasonable size");
+  if (problem.relations.copies.empty()) return solve_without_copies(problem, control);
+  return choose_copies(problem, control, solve_without_copies);
+}
+
+std::optional<std::vector<Place>> keep_places(const Problem& problem,
+                                              std::span<const std::optional<Place>> start) {
+  const Problem limited = with_capacities(problem);
+  const Arena arena(limited);
+  const std::vector<Cells> before = arena.cells_of(start);
+  std::vector<Cells> cells;
+  for (std::size_t p = 0; p < before.size(); ++p) {
+    Scan scan(arena.parts()[p]);
+    Arrangement kept = keep(arena.parts()[p], scan, before[p]);
+    if (!kept.fits()) return std::nullopt;
+    cells.push_back(std::move(kept.cells));
+  }
+  return arena.places_of(cells);
 }
 
 }  // namespace stowage::pack::relations

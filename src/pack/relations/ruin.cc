@@ -170,6 +170,32 @@ Arrangement construct(const Part& part, Scan& scan) {
   return best;
 }
 
+Arrangement keep(const Part& part, Scan& scan, const Cells& cells) {
+  Random random(0);
+  Ruin ruin(part, scan, random);
+  Arrangement it{.cells = Cells(cells.size(), nowhere), .missing = cells.size()};
+  const auto may_be = [&](std::size_t i) {
+    const Item& item = part.items[i];
+    return cells[i] != nowhere && aligned_up(cells[i], item.step, item.phase) == cells[i] &&
+           std::ranges::any_of(
+               item.ranges,
+               [&](const Range& range) { return range.first <= cells[i] && cells[i] <= range.last; }) &&
+           std::ranges::none_of(item.neighbours, [&](const Neighbour& other) {
+             return other.is_hard && touches(part, i, cells[i], other.item, it.cells);
+           });
+  };
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!may_be(i)) continue;
+    it.cells[i] = cells[i];
+    it.cost += cost_of(part, i, it.cells);
+    --it.missing;
+  }
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (it.cells[i] == nowhere) (void)ruin.insert(i, Tie::lowest, it, false);
+  }
+  return it;
+}
+
 Arrangement ruin_and_recreate(const Part& part, Scan& scan, Arrangement best, std::int64_t goal,
                               Random& random, const base::Deadline& deadline) {
   constexpr double first_temperature = 0.4;

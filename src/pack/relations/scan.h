@@ -116,8 +116,8 @@ class Scan {
       while (walk.range < ranges.size() && ranges[walk.range].last < walk.from) ++walk.range;
       if (walk.range < ranges.size() && ranges[walk.range].first <= walk.from) {
         const Cell step = walk.item.step;
-        const Cell first = (walk.from + step - 1) / step * step;
-        const Cell last = (at - 1) / step * step;
+        const Cell first = aligned_up(walk.from, step, walk.item.phase);
+        const Cell last = aligned_down(at - 1, step, walk.item.phase);
         if (first <= last) segments_.push_back({first, last, walk.cost});
       }
       walk.from = at;

@@ -1,7 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "pack/placing.h"
 #include "pack/random.h"
@@ -45,6 +50,10 @@ struct Arrangement {
 /// One after the other in the cheapest place, in three orders; see ruin.cc. The best of them.
 [[nodiscard]] Arrangement construct(const Part& part, Scan& scan);
 
+/// Items in these cells, as far as they may be there beside those before; each of the others in the cheapest place that is
+/// left.
+[[nodiscard]] Arrangement keep(const Part& part, Scan& scan, const Cells& cells);
+
 /// Takes some items out and places them anew, again and again; see ruin.cc. Returns the best placing, at best that of no
 /// cost above `goal`.
 [[nodiscard]] Arrangement ruin_and_recreate(const Part& part, Scan& scan, Arrangement best, std::int64_t goal,
@@ -64,7 +73,47 @@ struct Proof {
 /// Searches all placings of a part of few items; see exact.cc. `best` becomes the best one.
 [[nodiscard]] Proof search_all(const Part& part, Arrangement& best, const base::Deadline& deadline);
 
-/// A cost that no placing is below, by items that cannot all be apart; see clique_bound.cc.
-[[nodiscard]] std::int64_t clique_bound(const Part& part, const base::Deadline& deadline);
+/// Items that cannot all be apart, and what each cell that they share is charged, in 1 / ReuseProof::parts.
+struct Charge {
+  std::vector<std::size_t> items{};
+  std::int64_t per_cell = 0;
+};
+
+/// A cost that no placing is below, by items that cannot all be apart.
+struct CliqueProof {
+  std::int64_t bound = 0;
+  std::vector<Charge> charges{};
+};
+
+/// See clique_bound.cc.
+[[nodiscard]] CliqueProof clique_bound(const Part& part, const base::Deadline& deadline);
+
+/// What is known of a part.
+struct Solved {
+  Arrangement best{};
+  std::optional<std::int64_t> goal{};  ///< A placing of no more cost is enough.
+  std::int64_t bound = 0;
+  bool is_impossible = false;
+  bool is_searched = false;       ///< A search of all placings has shown the bound;
+  std::vector<Charge> charges{};  ///< or these.
+
+  [[nodiscard]] std::int64_t enough() const { return std::max(goal.value_or(0), bound); }
+  [[nodiscard]] bool is_done() const { return is_impossible || (best.fits() && best.cost <= enough()); }
+  /// It is proven that no placing is as good as that.
+  [[nodiscard]] bool is_out_of_reach() const { return is_impossible || (goal && bound > *goal); }
+};
+
+/// Solves each part. `start` is empty, or where buffers were; `goals` is empty, or a cost for each part that is enough.
+[[nodiscard]] std::vector<Solved> solve_parts(const Arena& arena, std::span<const std::optional<Place>> start,
+                                              std::span<const std::int64_t> goals, const Control& control);
+
+/// Lowers the peak of one memory after the other, the last one first, at no more cost for any part; see peaks.cc. True if
+/// it is proven that none can be lower. The places must fit, and each memory have a capacity.
+[[nodiscard]] bool lower_peaks(const Problem& problem, std::span<const std::int64_t> costs,
+                               std::vector<Place>& places, const Control& control);
+
+/// Chooses how many copies buffers have; see copies.cc. `solve` solves a problem without copies.
+[[nodiscard]] Solution choose_copies(const Problem& problem, const Control& control,
+                                     const std::function<Solution(const Problem&, const Control&)>& solve);
 
 }  // namespace stowage::pack::relations

@@ -1,0 +1,83 @@
+// Lower peaks: for one memory after the other, the last one first, the least capacity at which all still fits, at no more
+// cost for any part. Between one that is too small and one that is large enough, the middle is tried; the placing so far is
+// where each try begins.
+//
+// A capacity is too small for certain if a search of all placings says so, or live bytes do. If the search of the last one
+// that failed was only cut short, the peak is not proven.
+//
+// Cost: log(peak / bytes of a cell) searches of the parts. It ends with the deadline.
+
+#include <algorithm>
+#include <utility>
+
+#include "pack/relations/search.h"
+
+namespace stowage::pack::relations {
+namespace {
+
+enum class Try : std::uint8_t { fits, proven, open };
+
+/// A memory of less capacity. What is reserved behind it counts no more.
+void shrink(Memory& memory, Bytes capacity) {
+  memory.capacity = capacity;
+  std::erase_if(memory.reserved, [&](const ByteRange& range) { return range.begin >= capacity; });
+  for (ByteRange& range : memory.reserved) range.end = std::min(range.end, capacity);
+}
+
+/// Whether all fits in the capacities, at these costs. Then `places` are such places.
+Try try_capacities(const Problem& problem, std::span<const std::int64_t> costs, std::vector<Place>& places,
+                   const Control& control) {
+  const Arena arena(problem);
+  if (arena.overload()) return Try::proven;
+  if (arena.parts().size() != costs.size()) return Try::open;
+  const std::vector<std::optional<Place>> start(places.begin(), places.end());
+  const std::vector<Solved> solved = solve_parts(arena, start, costs, control);
+  std::vector<Cells> cells;
+  bool fits = true;
+  for (std::size_t p = 0; p < solved.size(); ++p) {
+    if (solved[p].is_impossible || solved[p].bound > costs[p]) return Try::proven;
+    fits = fits && solved[p].best.fits() && solved[p].best.cost <= costs[p];
+    cells.push_back(solved[p].best.cells);
+  }
+  if (!fits) return Try::open;
+  places = arena.places_of(cells);
+  return Try::fits;
+}
+
+Bytes peak_in(const Problem& problem, const std::vector<Place>& places, std::size_t memory) {
+  return peak_of(problem, {.places = places}, memory);
+}
+
+}  // namespace
+
+bool lower_peaks(const Problem& problem, std::span<const std::int64_t> costs, std::vector<Place>& places,
+                 const Control& control) {
+  Problem limited = problem;
+  bool is_least = true;
+  for (std::size_t m = limited.memories.size(); m-- > 0;) {
+    Bytes high = peak_in(problem, places, m);
+    Bytes low = -1;  // too small
+    bool is_proven = true;
+    while (low + 1 < high && !control.deadline.is_over()) {
+      const Bytes middle = low + (high - low) / 2;
+      Problem smaller = limited;
+      shrink(smaller.memories[m], middle);
+      Control part = control;
+      constexpr double share = 0.2;
+      part.deadline = control.deadline.part(share / static_cast<double>(m + 1));
+      part.options.progress = nullptr;
+      const Try result = try_capacities(smaller, costs, places, part);
+      if (result == Try::fits) {
+        high = peak_in(problem, places, m);
+      } else {
+        low = middle;
+        is_proven = result == Try::proven;
+      }
+    }
+    is_least = is_least && is_proven && low + 1 >= high;
+    shrink(limited.memories[m], high);
+  }
+  return is_least;
+}
+
+}  // namespace stowage::pack::relations

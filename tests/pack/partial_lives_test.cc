@@ -1,0 +1,132 @@
+// Lives in a partial order: bounds and peaks equal brute force.
+
+#include "stowage/partial_lives.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "image_networks.h"
+#include "long_tests.h"
+#include "stowage/error.h"
+
+namespace stowage {
+namespace {
+
+using testing::pick;
+
+struct Drawn {
+  std::size_t events = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> edges{};
+  std::vector<EventLife> lives{};
+  std::vector<std::vector<bool>> later{};  ///< The same or later, by Warshall's way.
+};
+
+Drawn draw(testing::Random& random, std::size_t count) {
+  Drawn it{.events = static_cast<std::size_t>(pick(random, 2, 7)), .edges = {{0, 1}}};
+  it.later.assign(it.events, std::vector<bool>(it.events));
+  for (std::size_t a = 0; a < it.events; ++a) {
+    it.later[a][a] = true;
+    it.later[0][1] = true;
+    for (std::size_t b = a + 1; b < it.events; ++b) {
+      if (pick(random, 0, 2) > 0) continue;
+      it.edges.emplace_back(a, b);
+      it.later[a][b] = true;
+    }
+  }
+  for (std::size_t k = 0; k < it.events; ++k)
+    for (std::size_t a = 0; a < it.events; ++a)
+      for (std::size_t b = 0; b < it.events; ++b)
+        if (it.later[a][k] && it.later[k][b]) it.later[a][b] = true;
+  while (it.lives.size() < count) {
+    const auto last = static_cast<std::int64_t>(it.events) - 1;
+    const EventLife life{static_cast<std::size_t>(pick(random, 0, last)),
+                         static_cast<std::size_t>(pick(random, 0, last))};
+    if (life.begin != life.end && it.later[life.begin][life.end]) it.lives.push_back(life);
+  }
+  return it;
+}
+
+TEST(PartialLives, EqualBruteForce) {
+  testing::Random random(3);
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 20000 : 300);
+  std::uint64_t gaps = 0;
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const auto count = static_cast<std::size_t>(pick(random, 1, 5));
+    const Drawn drawn = draw(random, count);
+    Problem problem{.memories = {{.name = "arena"}}};
+    Bytes all = 0;
+    for (std::size_t b = 0; b < count; ++b) {
+      problem.buffers.push_back({.id = std::to_string(b), .size = pick(random, 1, 3)});
+      all += problem.buffers.back().size;
+    }
+    const PartialLives lives = PartialLives::of_events(drawn.events, drawn.edges, drawn.lives);
+    const auto may_meet = [&](std::size_t a, std::size_t b) {
+      return !drawn.later[drawn.lives[a].end][drawn.lives[b].begin] &&
+             !drawn.later[drawn.lives[b].end][drawn.lives[a].begin];
+    };
+    Bytes most = 0;
+    for (std::size_t set = 0; set < std::size_t{1} << count; ++set) {
+      Bytes bytes = 0;
+      bool is_antichain = true;
+      for (std::size_t b = 0; b < count; ++b) {
+        if ((set >> b & 1U) == 0) continue;
+        bytes += problem.buffers[b].size;
+        for (std::size_t a = 0; a < b; ++a)
+          is_antichain = is_antichain && ((set >> a & 1U) == 0 || may_meet(a, b));
+      }
+      if (is_antichain) most = std::max(most, bytes);
+    }
+    ASSERT_EQ(lives.most_at_once(problem.buffers), most) << i;
+    lives.add_to(problem);
+    Bytes least = all;
+    std::vector<Bytes> offsets(count);
+    const std::function<void(std::size_t, Bytes)> place = [&](std::size_t b, Bytes peak) {
+      if (peak >= least) return;
+      if (b == count) {
+        least = peak;
+        return;
+      }
+      for (Bytes offset = 0; offset < least; ++offset) {
+        offsets[b] = offset;
+        bool fits = true;
+        for (std::size_t a = 0; a < b; ++a)
+          fits = fits && (!may_meet(a, b) || offsets[a] >= offset + problem.buffers[b].size ||
+                          offset >= offsets[a] + problem.buffers[a].size);
+        if (fits) place(b + 1, std::max(peak, offset + problem.buffers[b].size));
+      }
+    };
+    place(0, 0);
+    if (problem.relations.empty()) continue;  // one after the other: lives that say nothing more
+    const Solution solution = solve(problem, {.effort = 20, .objective = Objective::peak_then_cost});
+    EXPECT_EQ(faults_of(problem, solution), std::vector<std::string>()) << i;
+    ASSERT_EQ(peak_of(problem, solution, 0), least) << i;
+    EXPECT_TRUE(solution.is_least_peak) << i;
+    gaps += least > most ? 1U : 0U;
+  }
+  EXPECT_LT(gaps * 4, cases);
+}
+
+TEST(PartialLives, ClocksAreTheSameAsEvents) {
+  // Thread 0 does events 0, 1 and 4; thread 1 does 2 and 3 after it has heard of event 1.
+  const auto events = PartialLives::of_events(5, {{0, 1}, {1, 2}, {2, 3}, {1, 4}}, {{0, 1}, {1, 4}, {2, 3}});
+  const auto clocks = PartialLives::of_clocks({{{1, 0}, {2, 0}}, {{2, 0}, {3, 0}}, {{2, 1}, {2, 2}}});
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = 0; b < 3; ++b)
+      EXPECT_EQ(events.is_over_before(a, b), clocks.is_over_before(a, b)) << a << b;
+  EXPECT_TRUE(events.is_over_before(0, 2));
+  EXPECT_FALSE(events.is_over_before(1, 2));
+}
+
+TEST(PartialLives, ContradictionsAreRejected) {
+  EXPECT_THROW(static_cast<void>(PartialLives::of_events(2, {{0, 1}, {1, 0}}, {})), Error);
+  EXPECT_THROW(static_cast<void>(PartialLives::of_events(2, {{0, 2}}, {})), Error);
+  EXPECT_THROW(static_cast<void>(PartialLives::of_events(2, {}, {{0, 1}})), Error);
+  EXPECT_THROW(static_cast<void>(PartialLives::of_clocks({{{1, 0}, {0, 1}}})), Error);
+  EXPECT_THROW(static_cast<void>(PartialLives::of_clocks({{{1}, {1}}, {{1, 2}, {1, 2}}})), Error);
+  Problem problem{.buffers = {{.id = "a", .size = 1}}, .memories = {{.name = "arena"}}};
+  EXPECT_THROW(PartialLives::of_clocks({}).add_to(problem), Error);
+}
+
+}  // namespace
+}  // namespace stowage
