@@ -43,7 +43,7 @@ struct Remedy {
 [[nodiscard]] std::vector<Remedy> remedies_of(const Plan& plan, const std::string& command = {});
 
 /// For the plan of a list in one memory: the buffers with the fewest bytes to keep elsewhere, so that the others fit into
-/// the capacity. Empty for other plans. Takes up to four seconds, or four times the effort.
+/// the capacity. Empty for other plans. Takes up to four seconds, or about the effort.
 [[nodiscard]] std::vector<Remedy> spill_remedies(const Plan& plan, Bytes capacity,
                                                  const SolveOptions& options);
 

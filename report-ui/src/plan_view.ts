@@ -7,10 +7,11 @@ import { showDetails } from "./details";
 import { h } from "./dom";
 import { readable } from "./format";
 import { LoadCurve } from "./loads";
-import { coloursOf, peakRanks } from "./look";
+import { chosenBuffers, coloursOf, peakRanks } from "./look";
 import type { PlanModel } from "./model";
 import { MemoryPicture } from "./picture";
 import { Player } from "./player";
+import { csvOf, save, saveText } from "./save";
 import { initialState, type State } from "./state";
 
 export class PlanView {
@@ -29,6 +30,7 @@ export class PlanView {
     "aria-label": "Search names",
     class: "search",
   });
+  private readonly found = h("span", { class: "soft", role: "status" });
   private readonly player: Player;
   private colours: { colourOf: Uint32Array; edgeOf: Uint32Array } | null = null;
   private hover = -1;
@@ -138,6 +140,7 @@ export class PlanView {
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Picture" },
       this.search,
+      this.found,
       this.select(
         "show",
         filters,
@@ -162,9 +165,32 @@ export class PlanView {
         (name) => this.set({ colours: name }),
       ),
       h("span", { class: "grow" }),
+      button("CSV", "Save the buffers that are shown as a table", () =>
+        saveText("buffers.csv", csvOf(this.model, chosenBuffers(this.model, this.ranks, this.state))),
+      ),
+      button("PNG", "Save the picture", () => this.savePictures()),
       button("Zoom to peak", "p", () => this.zoomToPeak()),
       button("Whole plan", "0", () => this.reset()),
     );
+  }
+
+  private savePictures(): void {
+    for (const picture of this.pictures) {
+      const { name } = this.model.data.memories[picture.memory.index];
+      save(this.pictures.length > 1 ? `plan-${name}.png` : "plan.png", picture.canvas.toDataURL("image/png"));
+    }
+  }
+
+  /** How many buffers a search finds. */
+  private showFound(): void {
+    const query = this.state.query.trim();
+    if (query === "") {
+      this.found.textContent = "";
+      return;
+    }
+    const count = chosenBuffers(this.model, this.ranks, this.state).reduce((sum, it) => sum + it, 0);
+    this.found.textContent =
+      count === 0 ? `no buffer or tensor that is shown has “${query}” in its name` : `${count} found`;
   }
 
   set(change: Partial<State>): void {
@@ -370,6 +396,7 @@ export class PlanView {
   }
 
   draw(): void {
+    if (this.colours === null) this.showFound();
     this.colours ??= coloursOf(this.model, this.ranks, this.state, this.theme);
     const { state, theme } = this;
     const look = { ...this.colours, theme, hover: this.hover, pin: state.pin, at: state.at };

@@ -3,6 +3,7 @@ import { changesOf } from "../src/difference";
 import { columnsOf } from "../src/loads";
 import { chosenBuffers, peakRanks } from "../src/look";
 import { labelsOf } from "../src/model";
+import { csvOf } from "../src/save";
 import { fromHash, initialState, toHash } from "../src/state";
 import { type Block, planWith, random } from "./plans";
 
@@ -134,4 +135,19 @@ it("labels leave out last parts that many names have", () => {
   const names = ["a/one/Relu", "a/two/Relu", "a/three/Relu", "a/four/Relu", "a/five/Add", "Relu"];
   expect(labelsOf(names)).toEqual(["a/one", "a/two", "a/three", "a/four", "a/five/Add", "Relu"]);
   expect(labelsOf(names.slice(2))).toEqual(names.slice(2));
+});
+
+describe("the table as CSV", () => {
+  it("has the buffers that are chosen, with quotes where names need them", () => {
+    const model = planWith([
+      { name: 'a,"b"', lower: 0, upper: 2, size: 8, offset: 0 },
+      { name: "=1+1", lower: 1, upper: 3, size: 4, offset: 8 },
+    ]);
+    const lines = csvOf(model, new Uint8Array([1, 1])).split("\n");
+    expect(lines[0]).toBe("id,memory,offset,size,lower,upper,kind");
+    expect(lines[1].startsWith('"a,""b""",')).toBe(true);
+    expect(lines[1]).toContain(",0,8,0,2,");
+    expect(lines[2].startsWith("'=1+1,")).toBe(true);
+    expect(csvOf(model, new Uint8Array([0, 1])).split("\n").length).toBe(3);
+  });
 });

@@ -102,6 +102,23 @@ async function uses() {
   await page.keyboard.press("/");
   await page.keyboard.type("conv");
   expect("search is in the hash", (await hashOf(page)).includes("q=conv"));
+  const found = () => page.locator('.toolbar [role="status"]').innerText();
+  expect(`a search says how many it finds, not ${await found()}`, /^[1-9]\d* found$/.test(await found()));
+  await page.fill(".search", "zebra");
+  await page.waitForTimeout(260);
+  expect(`a search in vain says so, not ${await found()}`, (await found()).includes("no buffer or tensor"));
+  await page.fill(".search", "");
+  const saved = async (name) => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name, exact: true }).first().click(),
+    ]);
+    return readFileSync(await download.path());
+  };
+  const table = (await saved("CSV")).toString().trim().split("\n");
+  expect("the table has a line for each buffer", table.length === 12 && table[0].startsWith("id,memory,"));
+  expect("the picture is a PNG", (await saved("PNG")).subarray(1, 4).toString() === "PNG");
+  await page.fill(".search", "conv");
   await page.locator(".share button").first().click();
   expect("the table pins", (await hashOf(page)).includes("pin="));
   await page.locator(".steps-viewport .step").nth(1).click();

@@ -73,8 +73,7 @@ class Ways {
           " --runtime " + std::to_string(device_.pointer_bits),
           [&](Way& way) { runtime(file.bytes(), way, false); });
       add("TensorFlow Lite Micro with a plan", "tflm",
-          fmt::format(" --runtime {} -o {}", device_.pointer_bits,
-                      shell_word(stem() + "-planned.tflite")),
+          fmt::format(" --runtime {} -o {}", device_.pointer_bits, shell_word(stem() + "-planned.tflite")),
           [&](Way& way) { runtime(file.bytes(), way, true); });
     }
     add("whole operators", "plan", "", [&](Way& way) { planned(way, options_); });

@@ -236,6 +236,11 @@ Spill spill_of(const Problem& problem, std::size_t b, const std::vector<FullPosi
   return spill;
 }
 
+Spill whole_spill(const Problem& problem, std::size_t b) {
+  const Lifetime life = pack::life_of(problem.buffers[b]);
+  return {.buffer = b, .lower = life.lower, .upper = life.upper, .is_whole = true};
+}
+
 }  // namespace
 
 Problem without_spilled(const Problem& problem, const std::vector<Spill>& spills) {
@@ -250,6 +255,7 @@ Problem without_spilled(const Problem& problem, const std::vector<Spill>& spills
       for (const Piece& part : {before, after})
         if (part.is_ever_alive()) pieces.push_back(part);
     }
+    if (pieces.empty()) rest.buffers[spill.buffer].size = 0;  // a peak counts buffers that are never live
     rest.buffers[spill.buffer].pieces = std::move(pieces);
   }
   return rest;
@@ -262,14 +268,14 @@ SpillAdvice least_spill(const Problem& problem, const SolveOptions& options) {
     if (buffer.clock != 0) throw UsageError("spills are for buffers of one clock");
   SpillAdvice advice;
   const Bytes capacity = *problem.memories[0].capacity;
-  constexpr int most_tries = 4;
+  // Gaps and alignments cost some bytes: if no offsets are found, the buffers go for all of their lives, and then more go.
   Bytes within = capacity;
-  for (int i = 0; i < most_tries; ++i) {
+  for (Bytes less = std::max<Bytes>(capacity / 64, 1);; less *= 2) {
     const std::vector<FullPosition> positions = full_positions(problem, within);
     Bytes least = 0;
     const std::optional<Numbers> gone = Search(problem, positions).run(least);
-    if (!gone) return {};
-    if (i == 0) advice.least = least;
+    if (!gone) return within == capacity ? SpillAdvice{} : advice;
+    if (within == capacity) advice.least = least;
     advice.spills.clear();
     advice.bytes = 0;
     for (const std::size_t b : *gone) {
@@ -277,15 +283,16 @@ SpillAdvice least_spill(const Problem& problem, const SolveOptions& options) {
       advice.bytes += problem.buffers[b].size;
     }
     std::ranges::sort(advice.spills, {}, &Spill::buffer);
-    const Solution solution = solve(without_spilled(problem, advice.spills), options);
-    if (solution.outcome == Outcome::fits) {
-      advice.fits = true;
-      return advice;
+    for (const bool is_whole : {false, true}) {
+      if (is_whole) {
+        for (Spill& it : advice.spills) it = whole_spill(problem, it.buffer);
+      }
+      advice.fits = solve(without_spilled(problem, advice.spills), options).outcome == Outcome::fits;
+      if (advice.fits) return advice;
     }
-    within -= std::max<Bytes>(capacity / 50, 1);  // gaps and alignments cost some bytes
-    if (within < 0 || options.stop.stop_requested()) return advice;
+    if (within == 0 || options.stop.stop_requested()) return advice;
+    within = std::max<Bytes>(capacity - less, 0);
   }
-  return advice;
 }
 
 }  // namespace stowage

@@ -37,7 +37,9 @@ std::vector<Remedy> spill_remedies(const Plan& plan, Bytes capacity, const Solve
   Problem problem{.buffers = plan.buffers, .memories = {plan.memories[0].memory}};
   problem.memories[0].capacity = capacity;
   SolveOptions quick = options;
-  quick.time_limit = std::min<std::chrono::duration<double>>(options.time_limit, std::chrono::seconds(1));
+  quick.time_limit =
+      std::min<std::chrono::duration<double>>(options.time_limit, std::chrono::milliseconds(250));
+  if (options.effort) quick.effort = *options.effort / 16;
   quick.progress = {};
   const SpillAdvice advice = least_spill(problem, quick);
   if (advice.spills.empty()) return {};
