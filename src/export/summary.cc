@@ -298,8 +298,11 @@ std::string gap_of(const Plan& plan) {
 
 /// Whether the search has ended because the plan fits.
 bool has_stopped(const Plan& plan) {
-  if (plan.memories.size() != 1 || plan.interrupted || plan.summary.peak <= plan.summary.lower_bound)
-    return false;
+  if (plan.memories.size() != 1 || plan.interrupted) return false;
+  const bool is_proven = std::ranges::any_of(plan.claims, [&](const Claim& it) {
+    return it.proven_optimal && (!is_streamed(plan) || it.scope == ClaimScope::stream);
+  });
+  if (is_proven) return false;
   const auto& capacity = plan.memories[0].memory.capacity;
   return capacity && plan.memories[0].peak <= *capacity;
 }
