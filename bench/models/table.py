@@ -277,7 +277,9 @@ class Table:
             row.fail("C", done)
             return
         row.cells["C"] = "yes"
-        done = attempt(["make", "test"], self.options.limit, package)
+        # GCC reads 4 MB of constants in a second, on a busy machine 1 MB: models have up to 360.
+        constants = (package / "network_weights.c").stat().st_size / 1e6
+        done = attempt(["make", "test"], self.options.limit + constants, package)
         if done.status == 0 and "cases as expected" in done.output:
             row.cells["C equal"] = "yes"
         else:

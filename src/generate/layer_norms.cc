@@ -27,7 +27,7 @@ void emit_layer_norm(Writer& writer) {
   const double epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F));
   const std::string layer =
       writer.layer("stowage_norm_layer",
-                   fmt::format("NULL, NULL, {:.17g}, {}, {}, {}", epsilon, lanes.lanes,
+                   fmt::format("NULL, NULL, {}, {}, {}, {}", literal(epsilon), lanes.lanes,
                                kernels::count_of(shape, axis, lanes.axis), lanes.rows * lanes.inner));
   const Operand out = writer.output();
   writer.need("stowage_norm_f32");

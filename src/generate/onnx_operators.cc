@@ -28,7 +28,7 @@ void normalize_by_inputs(Writer& writer) {
     if (i > 0) inputs.back().operand.shape.resize(out.shape.size() - 1, 1);
   }
   const std::string epsilon =
-      fmt::format("{:.17g}", static_cast<double>(writer.signature().attributes.real("epsilon", 1e-5F)));
+      literal(static_cast<double>(writer.signature().attributes.real("epsilon", 1e-5F)));
   writer.need_math();
   write_loops(writer, inputs, out, [&](const std::vector<std::string>& in, const std::string& place) {
     return std::vector{

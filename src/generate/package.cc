@@ -188,13 +188,11 @@ std::string weights_of(const Model& model, const Sources& sources) {
     numbers += initialiser(array.dtype, array.data);
     numbers += "};\n";
   }
-  const bool has_special =
-      numbers.find("NAN") != std::string::npos || numbers.find("INFINITY") != std::string::npos;
   return fmt::format(
              "/* Constants of {0}. Define {1}_WEIGHTS_SECTION to place them, for instance as\n"
              " * __attribute__((section(\".qspi\"))). */\n#include \"{0}_weights.h\"\n{2}\n"
              "#ifndef {1}_WEIGHTS_SECTION\n#define {1}_WEIGHTS_SECTION\n#endif\n",
-             model.name, big, has_special ? "\n#include <math.h>\n" : "") +
+             model.name, big, has_special_literals(numbers) ? "\n#include <math.h>\n" : "") +
          numbers;
 }
 

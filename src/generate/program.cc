@@ -318,9 +318,7 @@ std::string program_of(const Model& model, Sources& sources) {
       "\"{1}_weights.h\"\n"
       "#include \"{3}.h\"\n{4}\n",
       in_comment(model.source()), model.name,
-      (sources.needs_math() || body.find("INFINITY") != std::string::npos
-           ? std::string("#include <math.h>\n\n")
-           : "") +
+      (sources.needs_math() || has_special_literals(body) ? std::string("#include <math.h>\n\n") : "") +
           (bytes_kept(model) > 0 ? "#include <string.h>\n\n" : ""),
       model.calls_cmsis_nn ? "stowage_cmsis_nn" : "stowage_kernels", headers_of_kernels(sources));
   for (const auto& [word, definition] :

@@ -42,9 +42,9 @@ void expect_known(const Writer& writer, const kernels::onnx_ops::Network& n) {
 std::string shape_of(Writer& writer, const kernels::onnx_ops::Network& n) {
   for (const std::size_t i : {3U, 7U})
     if (writer.signature().has_input(i)) static_cast<void>(constant_data(writer, i));
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {:.17g}, {}, {},\n    {}, {}, {}, {}, {}, {}, {}}}",
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n    {}, {}, {}, {}, {}, {}, {}}}",
                      n.gates, n.steps, n.batch, n.input, n.hidden, n.directions, n.is_reverse ? 1 : 0,
-                     n.forgets_input ? 1 : 0, n.clip, operand_or_null(writer, 3),
+                     n.forgets_input ? 1 : 0, literal(n.clip), operand_or_null(writer, 3),
                      n.has_cells() ? operand_or_null(writer, 7) : "NULL", n.x_at(1, 0), n.x_at(0, 1),
                      n.y_at(1, 0, 0), n.y_at(0, 1, 0), n.y_at(0, 0, 1), n.state_at(1, 0), n.state_at(0, 1));
 }

@@ -2,6 +2,7 @@
 // size, and looks whether anything around it was written.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -55,8 +56,29 @@ std::string pointers_text(const Model& model, std::size_t cases, bool is_input, 
 /// A condition: whether an output is other than expected.
 std::string differs(DType dtype, const std::string& at, const std::string& expected,
                     const std::string& bytes) {
-  return dtype == DType::float32 ? fmt::format("stowage_differs_f32({}, {}, {})", at, expected, bytes)
-                                 : fmt::format("memcmp({}, {}, {}) != 0", at, expected, bytes);
+  if (dtype == DType::float32) return fmt::format("stowage_differs_f32({}, {}, {})", at, expected, bytes);
+  if (dtype == DType::float64) return fmt::format("stowage_differs_f64({}, {}, {})", at, expected, bytes);
+  return fmt::format("memcmp({}, {}, {}) != 0", at, expected, bytes);
+}
+
+/// The same of a row of the current port.
+std::string row_differs(const Model& model) {
+  std::vector<std::string> conditions;
+  std::string text;
+  bool is_one = true;
+  for (std::size_t p = 0; p < model.schedule.ports.size(); ++p) {
+    const Port& port = model.schedule.ports[p];
+    if (port.is_input) continue;
+    const std::string condition =
+        differs(model.tensor(port.tensor).dtype, model.name + "_row(&state)", "there", "bytes");
+    is_one = is_one && (text.empty() || condition == text);
+    text = condition;
+    conditions.push_back(fmt::format("port == {} ? {}", p, condition));
+  }
+  if (text.empty()) return "0";
+  if (is_one) return text;
+  conditions.back() = text;
+  return fmt::format("({})", fmt::join(conditions, "\n        : "));
 }
 
 std::string memory_text(const Model& model) {
@@ -142,9 +164,6 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
       ++own;
     }
   }
-  const bool is_real = std::ranges::all_of(model.schedule.ports, [&](const Port& port) {
-    return port.is_input || model.tensor(port.tensor).dtype == DType::float32;
-  });
   const auto fixed = fixed_text(model, is_known);
   const std::int64_t granule = model.schedule.granule;
   std::string count;
@@ -182,8 +201,8 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
       "  stowage_end_usage(&usage);\n{9}"
       "@GUARDS@  return NULL;\n}}\n",
       model.schedule.ports.size(), sizes, data, model.name, arguments, upper(model.name), count, fixed.first,
-      is_known ? "" : "there != NULL && ", fixed.second, is_known ? "" : "data[port] == NULL ? NULL : ",
-      differs(is_real ? DType::float32 : DType::unknown, model.name + "_row(&state)", "there", "bytes"));
+      is_known ? "" : "there != NULL && ", fixed.second,
+      is_known ? "" : "data[port] == NULL ? NULL : ", row_differs(model));
 }
 
 void replace(std::string& text, std::string_view mark, const std::string& by) {
@@ -236,13 +255,12 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
   replace(code, "@MEMORY@", memory);
   replace(code, "@GUARDS@", guards);
   const std::string data = data_text(model, cases);
-  const bool has_special_numbers =
-      data.find("INFINITY") != std::string::npos || data.find("NAN") != std::string::npos;
   return fmt::format(
              "/* Runs {0} on inputs whose outputs are known. Returns 0 if all are as expected, bit for bit. "
              "*/\n"
              "#include \"{1}.h\"\n\n{2}#include \"stowage_test.h\"\n\n",
-             in_comment(model.source()), model.name, has_special_numbers ? "#include <math.h>\n\n" : "") +
+             in_comment(model.source()), model.name,
+             has_special_literals(data) ? "#include <math.h>\n\n" : "") +
          data + pointers_text(model, cases.size(), true, true) +
          pointers_text(model, cases.size(), false, is_known) + memory_text(model) + code +
          fmt::format(

@@ -132,9 +132,7 @@ std::string initialiser(DType dtype, std::span<const std::byte> data) {
     case DType::float32:
       return numbers<float>(data, [](float number) { return literal(number); });
     case DType::float64:
-      return numbers<double>(data, [](double number) {
-        return std::isfinite(number) ? fmt::format("{:.17g}", number) : literal(static_cast<float>(number));
-      });
+      return numbers<double>(data, [](double number) { return literal(number); });
     default:
       kernels::refuse("element type {} is not supported", name_of(dtype));
   }
@@ -148,12 +146,20 @@ std::string literal(float value) {
   return text + "F";
 }
 
+std::string literal(double value) {
+  return std::isfinite(value) ? fmt::format("{:.17g}", value) : literal(static_cast<float>(value));
+}
+
 std::string literal(std::int64_t value) {
   if (value == std::numeric_limits<std::int32_t>::lowest()) return "INT32_MIN";
   if (value == std::numeric_limits<std::int64_t>::lowest()) return "INT64_MIN";
   const bool is_short = value > std::numeric_limits<std::int32_t>::lowest() &&
                         value <= std::numeric_limits<std::int32_t>::max();
   return is_short ? fmt::format("{}", value) : fmt::format("INT64_C({})", value);
+}
+
+bool has_special_literals(std::string_view text) {
+  return text.find("INFINITY") != std::string_view::npos || text.find("NAN") != std::string_view::npos;
 }
 
 std::string in_comment(std::string_view text) {

@@ -22,7 +22,10 @@ namespace stowage::generate {
 
 /// A C literal with the very value.
 [[nodiscard]] std::string literal(float value);
+[[nodiscard]] std::string literal(double value);
 [[nodiscard]] std::string literal(std::int64_t value);
+/// Whether C text may have a literal that math.h defines: of infinity, or of what is no number.
+[[nodiscard]] bool has_special_literals(std::string_view text);
 
 /// Text of a file that goes into a comment.
 [[nodiscard]] std::string in_comment(std::string_view text);

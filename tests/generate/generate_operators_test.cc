@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -317,6 +319,50 @@ TEST(GenerateOperators, CallsGiveWhatTheInterpreterGives) {
   EXPECT_GE(rows.count(), 140U);
   wholes.add_to(packages);
   rows.add_to(packages);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+/// Infinities and what is no number, as constants, attributes and outputs of float32 and float64.
+Network network_of_special_numbers(bool by_rows) {
+  testing::OnnxParts parts;
+  onnx::TensorProto& weights = parts.initializers.emplace_back();
+  weights.set_name("w");
+  weights.set_data_type(onnx::TensorProto::FLOAT);
+  weights.add_dims(4);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const float number : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity, 1.0F})
+    weights.add_float_data(number);
+  onnx::TensorProto& ones = parts.initializers.emplace_back();
+  ones.set_name("m");
+  ones.set_data_type(onnx::TensorProto::FLOAT);
+  ones.add_dims(4);
+  ones.add_dims(2);
+  for (int i = 0; i < 8; ++i) ones.add_float_data(1);
+  parts.inputs = {testing::tensor_value("x", {3, 4})};
+  parts.nodes = {node("Add", {"x", "w"}, {"y"}),
+                 node("Sub", {"y", "y"}, {"d"}),  // whose NaN has the sign that processors choose
+                 node("Cast", {"d"}, {"z"}, {attribute("to", std::int64_t{onnx::TensorProto::DOUBLE})})};
+  parts.outputs = {testing::tensor_value("y", {3, 4}),
+                   testing::tensor_value("z", {3, 4}, onnx::TensorProto::DOUBLE)};
+  if (!by_rows) {
+    parts.nodes.push_back(
+        node("Gemm", {"x", "m"}, {"a"}, {attribute("alpha", std::numeric_limits<float>::quiet_NaN())}));
+    parts.outputs.push_back(testing::tensor_value("a", {3, 2}));
+  }
+  return read(testing::onnx_model(parts));
+}
+
+/// In whole and by rows, which arrive and leave.
+TEST(GenerateOperators, NumbersThatAreNoneGiveWhatTheInterpreterGives) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  packages.add("whole", package_of(network_of_special_numbers(false), "whole"));
+  const Network network = network_of_special_numbers(true);
+  PlanOptions options;
+  options.solve.effort = 1;
+  options.stream = StreamOptions{};
+  options.io = Io::rows;
+  packages.add("rows", generate_package(network, make_plan(network.input, options).plan, {.name = "rows"}));
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 

@@ -41,6 +41,21 @@ static inline int stowage_differs_f32(const void *one, const void *other, size_t
   return 0;
 }
 
+/* The same of double numbers. */
+static inline int stowage_differs_f64(const void *one, const void *other, size_t bytes) {
+  const uint64_t infinity = UINT64_C(0x7FF0000000000000), magnitude = UINT64_C(0x7FFFFFFFFFFFFFFF);
+  const unsigned char *const a = (const unsigned char *)one;
+  const unsigned char *const b = (const unsigned char *)other;
+  size_t i;
+  for (i = 0; i + 8 <= bytes; i += 8) {
+    uint64_t x, y;
+    memcpy(&x, a + i, 8);
+    memcpy(&y, b + i, 8);
+    if (x != y && ((x & magnitude) <= infinity || (y & magnitude) <= infinity)) return 1;
+  }
+  return 0;
+}
+
 #ifdef STOWAGE_QEMU
 
 typedef struct {
