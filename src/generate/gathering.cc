@@ -158,12 +158,36 @@ void emit_scatter_of_elements(Writer& writer) {
   write_places(writer, fmt::format("({})[place] = ({})[i];", out.at, writer.input(2).at), "");
 }
 
+/// "s32" of int32: the end of the name of a kernel for elements of this type.
+std::string_view suffix_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return "f32";
+    case DType::float64:
+      return "f64";
+    case DType::int8:
+      return "s8";
+    case DType::uint8:
+      return "u8";
+    case DType::int16:
+      return "s16";
+    case DType::uint16:
+      return "u16";
+    case DType::int32:
+      return "s32";
+    case DType::int64:
+      return "s64";
+    default:
+      refuse("it is of {}", name_of(dtype));
+  }
+}
+
 /// The best elements along an axis, and their places.
 void emit_best(Writer& writer) {
   const kernels::Signature& signature = writer.signature();
   if (writer.axis() != nullptr) refuse("it runs by rows");
-  if (signature.inputs.at(0).value().dtype != DType::float32) refuse("it is not of float32");
   const Operand in = writer.input(0);
+  const std::string function = fmt::format("stowage_best_{}", suffix_of(in.dtype));
   const Operand out = writer.output();
   expect_countable(in);
   const std::size_t axis = kernels::axis_of(signature.attributes.integer("axis", -1), in.shape.size());
@@ -172,8 +196,8 @@ void emit_best(Writer& writer) {
       "stowage_best_shape",
       fmt::format("{}, {}, {}, {}, {}", kernels::count_of(in.shape, 0, axis), in.shape[axis], inner,
                   out.shape[axis], signature.attributes.integer("largest", 1) != 0 ? 1 : 0));
-  writer.need("stowage_best_f32");
-  writer.line(fmt::format("stowage_best_f32(&{}, {}, {}, {});", layer, in.at, out.at, writer.output(1).at));
+  writer.need("stowage_best");
+  writer.line(fmt::format("{}(&{}, {}, {}, {});", function, layer, in.at, out.at, writer.output(1).at));
 }
 
 }  // namespace

@@ -209,11 +209,13 @@ std::vector<Call> further_calls() {
     all.push_back(call("Pad", {{3, 4}}, {int64}, {4, 7}, int64, {{"mode", std::string(mode)}}));
     all.back().constants = {testing::integers({0, 2, 1, 1}), array<std::int64_t>({}, {7})};
   }
-  for (const std::int64_t largest : {0, 1}) {
-    all.push_back(call("TopK", {{2, 9, 3}}, {}, {2, 4, 3}, float32,
-                       {{"axis", number(1)}, {"largest", number(largest)}}));
-    all.back().constants = {testing::integers({4})};
-    all.back().more_outputs = {{{2, 4, 3}, int64}};
+  for (const DType dtype : {float32, float64, int8, uint8, int16, uint16, int32, int64}) {
+    for (const std::int64_t largest : {0, 1}) {
+      all.push_back(call("TopK", {{2, 9, 3}}, {dtype}, {2, 4, 3}, dtype,
+                         {{"axis", number(1)}, {"largest", number(largest)}}));
+      all.back().constants = {testing::integers({4})};
+      all.back().more_outputs = {{{2, 4, 3}, int64}};
+    }
   }
   all.push_back(call("ScatterElements", {{2, 64, 3}, {2, 5, 3}, {2, 5, 3}}, {float32, int64, float32},
                      {2, 64, 3}, float32, {{"axis", number(1)}}));
