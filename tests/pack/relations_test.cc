@@ -297,15 +297,20 @@ TEST(Relations, EqualBruteForce) {
     EXPECT_FALSE(is_proof_of_no_fit(problem, {.too_many = {0, 1}})) << compared;
     const std::int64_t net = solution.reuse_cost - solution.gain;
     ASSERT_LE(solution.reuse_cost_bound, best->net) << compared;
-    if (objective != Objective::peak_then_cost) ASSERT_EQ(net, best->net) << compared;
-    if (objective == Objective::cost_then_peak && problem.relations.copies.empty())
+    if (objective != Objective::peak_then_cost) {
+      ASSERT_EQ(net, best->net) << compared;
+    }
+    if (objective == Objective::cost_then_peak && problem.relations.copies.empty()) {
       ASSERT_EQ(std::pair(net, peaks_of(problem, solution)), best->cost_then_peak) << compared;
-    if (objective == Objective::peak_then_cost && problem.relations.copies.empty())
+    }
+    if (objective == Objective::peak_then_cost && problem.relations.copies.empty()) {
       ASSERT_EQ(std::pair(peaks_of(problem, solution), net), best->peak_then_cost) << compared;
+    }
     if (const auto shown = proven_cost(problem, solution.reuse_proof)) {
       EXPECT_LE(*shown, best->net) << compared;
-      if (problem.relations.copies.empty() && solution.reuse_proof.cliques.empty())
+      if (problem.relations.copies.empty() && solution.reuse_proof.cliques.empty()) {
         EXPECT_EQ(*shown, solution.reuse_cost_bound) << compared;
+      }
       ++proven;
     } else {
       EXPECT_TRUE(solution.reuse_proof.searched.empty()) << compared;
