@@ -46,17 +46,19 @@ std::vector<OpenSize> sizes_of(const std::string& tensor, const Dims& dims) {
 }  // namespace
 
 ImportOptions with_dims_as_shapes(const ImportOptions& options, const tflite::Model& model) {
+  if (options.dims.empty() || count(model.subgraphs()) == 0) return options;
   ImportOptions result = options;
   result.dims.clear();
   std::set<std::string> used;
   const auto& graph = at(model.subgraphs(), 0);
-  for (std::size_t i = 0; i < count(graph.inputs()) && !options.dims.empty(); ++i) {
-    const tflite::Tensor& input =
-        at(graph.tensors(),
-           static_cast<std::size_t>(graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i))));
+  for (std::size_t i = 0; i < count(graph.inputs()); ++i) {
+    const auto number = static_cast<std::size_t>(graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i)));
+    if (number >= count(graph.tensors())) continue;  // the reader names it
+    const tflite::Tensor& input = at(graph.tensors(), number);
     const std::string name = input.name() == nullptr ? std::string() : input.name()->str();
     Dims open = fixed_dims(input).value_or(Dims());
     const Shape in_file = integers_in(input.shape());
+    if (in_file.size() != open.size()) continue;  // as above
     GivenShape shape;
     bool is_given = false;
     for (std::size_t d = 0; d < open.size(); ++d) {

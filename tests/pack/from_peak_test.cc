@@ -360,7 +360,7 @@ TEST(FromPeak, StoppedWhileItRunsThereIsAValidPlan) {
           std::stop_source source;
           std::atomic<int> reports = 0;
           const Progress stop_then = [&](std::string_view what, double) {
-            if (what == "from-peak" && ++reports == moment) source.request_stop();
+            if (what.starts_with("from-peak") && ++reports == moment) source.request_stop();
           };
           const Solution solution = solve(problem, {.strategy = strategy,
                                                     .effort = 14,

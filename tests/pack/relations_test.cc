@@ -324,7 +324,7 @@ TEST(Relations, EqualBruteForce) {
   }
   EXPECT_GT(impossible * 20, cases);
   EXPECT_GT(impossible_by_search * 50, cases);
-  EXPECT_GT(costly * 20, cases);
+  EXPECT_GT(costly * 25, cases);
   EXPECT_GT(bounded * 50, cases);
   EXPECT_GT(proven * 50, cases);
   EXPECT_GT(by_cliques * 50, cases);

@@ -333,7 +333,7 @@ TEST(PlanStreamChoices, ACapacityThatIsMetEndsTheSearch) {
   EXPECT_EQ(result.outcome, Outcome::fits);
   EXPECT_LE(result.plan.summary.peak, options.memories[0].capacity);
   EXPECT_FALSE(result.plan.interrupted);
-  options.memories[0].capacity = std::numeric_limits<Bytes>::max();
+  options.memories[0].capacity = largest_value;
   EXPECT_TRUE(planned(input, options).plan.streaming) << "rows that arrive are asked for";
   options.io = Io::arena;
   EXPECT_FALSE(planned(input, options).plan.streaming) << "whole operators fit";
