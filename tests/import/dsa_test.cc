@@ -55,8 +55,7 @@ json document() {
         {"cost_model",
          {{"reuse_penalties", {{{"first", 10}, {"second", 11}, {"cost", 3}, {"reason", "cross_pipe"}}}}}},
         {"objective",
-         {{"aggregation", "lexicographic"},
-          {"terms", {"capacity_overflow", "reuse_cost", "total_peak"}}}}}}};
+         {{"aggregation", "lexicographic"}, {"terms", {"capacity_overflow", "reuse_cost", "total_peak"}}}}}}};
 }
 
 std::string error_of(const json& changed) {

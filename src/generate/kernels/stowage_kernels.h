@@ -319,10 +319,14 @@ void stowage_best_f32(const stowage_best_shape *shape, const float *input, float
 void stowage_best_f64(const stowage_best_shape *shape, const double *input, double *values, int64_t *places);
 void stowage_best_s8(const stowage_best_shape *shape, const int8_t *input, int8_t *values, int64_t *places);
 void stowage_best_u8(const stowage_best_shape *shape, const uint8_t *input, uint8_t *values, int64_t *places);
-void stowage_best_s16(const stowage_best_shape *shape, const int16_t *input, int16_t *values, int64_t *places);
-void stowage_best_u16(const stowage_best_shape *shape, const uint16_t *input, uint16_t *values, int64_t *places);
-void stowage_best_s32(const stowage_best_shape *shape, const int32_t *input, int32_t *values, int64_t *places);
-void stowage_best_s64(const stowage_best_shape *shape, const int64_t *input, int64_t *values, int64_t *places);
+void stowage_best_s16(const stowage_best_shape *shape, const int16_t *input, int16_t *values,
+                      int64_t *places);
+void stowage_best_u16(const stowage_best_shape *shape, const uint16_t *input, uint16_t *values,
+                      int64_t *places);
+void stowage_best_s32(const stowage_best_shape *shape, const int32_t *input, int32_t *values,
+                      int64_t *places);
+void stowage_best_s64(const stowage_best_shape *shape, const int64_t *input, int64_t *values,
+                      int64_t *places);
 
 /* The same elements with those at each end again in reverse order, outside of it. */
 typedef struct {
