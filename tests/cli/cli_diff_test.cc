@@ -53,6 +53,21 @@ TEST(CliDiff, AnOperatorInFrontDoesNotChangeTheOrderOfTheOthers) {
   EXPECT_NE(text.find("the same, 1 operator came\n"), std::string::npos) << text;
 }
 
+/// Two plans of which one does not fit its memory are what a budget is about.
+TEST(CliDiff, PlansThatDoNotFitAreCompared) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.json", chain({"x", "a", "b"}));
+  const auto plan = [&](const std::string& file, const std::string& capacity) {
+    return testing::run_stowage(directory.path(), {"plan", "net.json", "--capacity", capacity, "-o", file})
+        .status;
+  };
+  EXPECT_EQ(plan("small.json", "16"), 1);
+  EXPECT_EQ(plan("large.json", "4096"), 0);
+  const testing::ProcessResult result =
+      testing::run_stowage(directory.path(), {"diff", "small.json", "large.json"});
+  EXPECT_EQ(result.status, 0) << result.output << result.errors;
+}
+
 TEST(CliDiff, OperatorsThatWentAreNamed) {
   std::string text;
   const auto difference = difference_of_chains({"x", "a", "b", "c"}, {"x", "a", "d", "c"}, &text);
