@@ -108,6 +108,11 @@ std::string words_of(const std::vector<std::string>& names, std::int64_t size) {
   return text;
 }
 
+/// Bytes beyond which nothing fits. Of several memories no sum of peaks says that.
+Bytes limit_of(const PlanOptions& options) {
+  return options.memories.size() == 1 ? options.memories[0].capacity.value_or(largest_value) : largest_value;
+}
+
 /// What proves that a size does not fit, or what is missing.
 std::string why_not(const SizedPeak& next, Bytes capacity) {
   if (!next.rejected.empty()) return fmt::format("the model rejects {}: {}", next.size, next.rejected);
@@ -125,7 +130,7 @@ std::string why_not(const SizedPeak& next, Bytes capacity) {
 
 void print_fit(const std::string& name, const GivenSize& range, const SizeFit& fit,
                const PlanOptions& options) {
-  const Bytes capacity = options.memories[0].capacity.value_or(largest_value);
+  const Bytes capacity = limit_of(options);
   base::print(std::cerr, "stowage: fit: every size of {} from {} to {}{} fits, {} bytes; {}\n",
               base::quoted(name), *range.least, *fit.largest,
               range.step > 1 ? fmt::format(" in steps of {}", range.step) : "", fit.peak,
@@ -204,7 +209,7 @@ void fit_dimension(PlanCommand& command, const PlanOptions& options) {
   const SizeFit fit = fit_size(read, range, with_stop);
   if (!fit.largest)
     throw UsageError(fmt::format("--fit {}: not even the smallest size fits: {}", base::quoted(name),
-                                 why_not(*fit.next, options.memories[0].capacity.value_or(largest_value))));
+                                 why_not(*fit.next, limit_of(options))));
   print_fit(name, range, fit, options);
   command.model.dims.push_back(fmt::format("{}={}..{}:{}", name, *range.least, *fit.largest, range.step));
 }
