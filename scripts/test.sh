@@ -13,6 +13,7 @@ cd "$(dirname "$0")/.."
 . scripts/packages.sh
 long=false
 folders=""  # whose tests are built; all if empty
+c_library=ON
 case "${1:-}" in
   "") ;;
   --long) long=true ;;
@@ -22,7 +23,8 @@ esac
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
 build() {  # PRESET TARGET...
-  cmake --preset "$1" -DSTOWAGE_TESTS=ON -DSTOWAGE_TEST_FOLDERS="$folders" >/dev/null  # quickstart: no tests
+  cmake --preset "$1" -DSTOWAGE_TESTS=ON -DSTOWAGE_TEST_FOLDERS="$folders" -DSTOWAGE_PACK_C=$c_library \
+    >/dev/null  # quickstart: no tests
   cmake --build --preset "$1" --target "${@:2}"
 }
 
@@ -52,10 +54,12 @@ scripts/check_tree.py --compiler-seconds "$(cat build/compiler_seconds.txt)"
 scripts/check_docs.py --stowage build/release/stowage
 wait "$oracles" || { cat build/oracles.txt; exit 1; }
 run_tests_at_once release
-ctest --preset release -R '^(Example\.|Campaign$)'
+ctest --preset release -R '^Example\.'
 
 # These wait most of the time, so they run beside the build that follows.
 around_the_program() {
+  step "campaign"
+  ctest --preset release -R '^Campaign$'
   step "page of reports"
   scripts/test_report.sh build/release
   step "installed package"
@@ -71,6 +75,7 @@ around=$!
 
 step "clang, address and undefined-behaviour sanitizers"
 $long || folders="base;check;export;import;kernels;model;run;tflm"
+$long || c_library=OFF
 build asan stowage_tests stowage_campaign fuzzers
 wait "$around" || { cat build/around.txt; exit 1; }
 cat build/around.txt
@@ -78,6 +83,7 @@ run_tests_at_once asan
 seq 1 2 | xargs -P "$(nproc)" -I{} \
   build/asan/tests/campaign/stowage_campaign --cases 100 --seed {} --folder build/campaign
 folders=""
+c_library=ON
 
 step "fuzzing"
 if $long; then scripts/fuzz.sh build/asan 600; else scripts/fuzz.sh build/asan 2; fi
