@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
+#include "stowage/open_sizes.h"
 
 namespace stowage::cli {
 namespace {
@@ -134,7 +135,14 @@ std::vector<Input> read_models(const std::vector<std::string>& texts, const Mode
   std::vector<Input> inputs;
   for (std::size_t m = 0; m < models.size(); ++m) {
     options[m].constants = wanted == Wanted::constants || models.size() > 1;
-    inputs.push_back(read_input(models[m].file, options[m]));
+    try {
+      inputs.push_back(read_input(models[m].file, options[m]));
+    } catch (const OpenSizesError& open) {
+      if (models.size() == 1) throw;
+      std::vector<OpenSize> sizes = open.sizes();
+      for (OpenSize& size : sizes) size.name = models[m].name + "." + size.name;  // as --dim takes them
+      throw OpenSizesError(std::move(sizes)).in_file(models[m].file);
+    }
     const ModelFormat format = inputs.back().info.format;
     if (wanted == Wanted::rows && (format == ModelFormat::onnx || format == ModelFormat::tflite))
       inputs.back() = read_network(models[m].file, options[m]).input;

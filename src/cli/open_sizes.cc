@@ -153,6 +153,8 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
   PlanCommand with_batches = command;
   for (const std::string& name : batches) with_batches.model.dims.push_back(name + "=1");
   options.stream.reset();
+  options.banks.reset();
+  options.near.clear();
   if (options.io == Io::rows) options.io = Io::arena;
   for (Memory& memory : options.memories) memory.capacity.reset();
   options.solve.effort.reset();

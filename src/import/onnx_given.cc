@@ -63,10 +63,7 @@ void expect_sizes(const ImportOptions& options) {
       throw UsageError(
           fmt::format("{} {}: {}..{} is no range of sizes, expected the smallest before the largest", flag,
                       base::quoted(name), *size.least, size.most));
-    if (size.step < 1 || (size.most - size.least.value_or(size.most)) % size.step != 0)
-      throw UsageError(
-          fmt::format("{} {}: {} is not whole steps of {} from {}, expected a largest size that is", flag,
-                      base::quoted(name), size.most, size.step, size.least.value_or(0)));
+    expect_steps(flag, name, size);
   };
   for (const auto& [name, size] : options.dims) expect("--dim", name, size);
   for (const auto& [name, shape] : options.shapes) {

@@ -25,6 +25,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -88,8 +89,11 @@ class Box {
 
   [[nodiscard]] Sizes moved(std::int64_t distance) const {
     Sizes sizes;
-    for (std::size_t r = 0; r < size(); ++r)
-      sizes.push_back(within(r, ranges_[r].most - distance * ranges_[r].step));
+    for (std::size_t r = 0; r < size(); ++r) {
+      const GivenSize& it = ranges_[r];
+      const std::int64_t steps = (it.most - *it.least) / it.step;
+      sizes.push_back(it.most - std::min(distance, steps) * it.step);
+    }
     return sizes;
   }
 
@@ -381,6 +385,13 @@ GivenSize exactly(const GivenSize& size) { return {size.most, size.most}; }
 GivenSize at_most(const GivenSize& size) {
   if (size.least) return size;
   return {0, size.most};  // NonZero may find nothing
+}
+
+void expect_steps(std::string_view flag, const std::string& name, const GivenSize& size) {
+  const std::int64_t least = size.least.value_or(size.most);
+  if (size.step >= 1 && (size.most - least) % size.step == 0) return;
+  throw UsageError(fmt::format("{} {}: {} is not whole steps of {} from {}, expected a largest size that is",
+                               flag, base::quoted(name), size.most, size.step, least));
 }
 
 std::size_t draw(std::size_t reading, TensorId tensor, std::size_t count) {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "stowage/graph.h"
@@ -16,6 +18,9 @@ namespace stowage::import {
 /// The size as a promise that it is exactly, or at most, its largest; what is at most a range stays that range.
 [[nodiscard]] GivenSize exactly(const GivenSize& size);
 [[nodiscard]] GivenSize at_most(const GivenSize& size);
+
+/// Throws UsageError if the largest size is not whole steps from the smallest. `flag` and `name` are those of the option.
+void expect_steps(std::string_view flag, const std::string& name, const GivenSize& size);
 
 /// True if a given size is a range of several numbers.
 [[nodiscard]] bool has_ranges(const ImportOptions& options);

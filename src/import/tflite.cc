@@ -119,7 +119,10 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
                        base::did_you_mean(name, std::vector<std::string>(names.begin(), names.end())));
     if (is_twice) throw UsageError(place + "has both --shape and --bound, expected one of them");
   };
-  for (const auto& [name, shape] : options.shapes) check(name, "--shape");
+  for (const auto& [name, shape] : options.shapes) {
+    check(name, "--shape");
+    for (const GivenSize& size : shape) expect_steps("--shape", name, size);
+  }
   for (const auto& [name, bytes] : options.bounds) check(name, "--bound");
 }
 

@@ -87,6 +87,25 @@ TEST(CliOpenSizes, RefuseWhatASearchCannotDo) {
   }
 }
 
+/// With several models the options that are named have the model's name.
+TEST(CliOpenSizes, OfSeveralModelsHaveTheirNames) {
+  const testing::TemporaryDirectory directory;
+  directory.write("a.onnx", encoder());
+  directory.write("b.onnx", encoder());
+  const std::vector<std::string> known{"plan", "a.onnx", "b.onnx", "--dim", "a.batch=1", "--dim", "a.seq=4"};
+  const ProcessResult asked = run_stowage(directory.path(), known);
+  EXPECT_EQ(asked.status, 3);
+  expect_says(asked.errors, {"b.onnx", "--dim b.batch=N --dim b.seq=N"});
+  std::vector<std::string> all = known;
+  for (const char* const more : {"--dim", "b.batch=1", "--dim", "b.seq=8"}) all.emplace_back(more);
+  EXPECT_EQ(run_stowage(directory.path(), all).status, 0);
+}
+
+TEST(CliOpenSizes, TakeStepsOfAnyLength) {
+  EXPECT_EQ(planned({"--dim", "batch=1", "--dim", "seq=1..1000001:1000000"}).status, 0);
+  EXPECT_EQ(planned({"--banks", "4x16KiB"}).status, 3);
+}
+
 TEST(CliOpenSizes, AreInspected) {
   const testing::TemporaryDirectory directory;
   directory.write("net.onnx", encoder());

@@ -70,6 +70,10 @@ TEST(CliTfliteSizes, ThatMayBeAnythingAreAskedFor) {
   const auto half = run_stowage(directory.path(), {"plan", "net.tflite", "--dim", "x[0]=4"});
   EXPECT_EQ(half.status, 3);
   EXPECT_TRUE(has(half.errors, "1 size open: 'x[1]'")) << half.errors;
+  const auto steps =
+      run_stowage(directory.path(), {"plan", "net.tflite", "--dim", "x[0]=8..9:2", "--dim", "x[1]=64"});
+  EXPECT_EQ(steps.status, 2);
+  EXPECT_TRUE(has(steps.errors, "9 is not whole steps of 2 from 8")) << steps.errors;
   for (const char* const wrong_name : {"n=4", "x[2]=4", "y[0]=4"}) {
     const auto refused = run_stowage(directory.path(), {"plan", "net.tflite", "--dim", wrong_name});
     EXPECT_EQ(refused.status, 2);
