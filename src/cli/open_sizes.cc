@@ -117,10 +117,9 @@ Bytes limit_of(const PlanOptions& options) {
 std::string why_not(const SizedPeak& next, Bytes capacity) {
   if (!next.rejected.empty()) return fmt::format("the model rejects {}: {}", next.size, next.rejected);
   if (next.fits) return fmt::format("{} fits with a plan of its own", next.size);
-  const bool is_proven = next.lower_bound > capacity;
-  const std::string_view of = next.scope == ClaimScope::order    ? "any order of its operators"
-                              : next.scope == ClaimScope::stream ? "any way to stream it that was tried"
-                                                                 : "this order of its operators";
+  const bool is_proven = next.scope != ClaimScope::offsets && next.lower_bound > capacity;
+  const std::string_view of =
+      next.scope == ClaimScope::order ? "any order of its operators" : "any way to stream it that was tried";
   return is_proven
              ? fmt::format("{} does not fit: {} needs at least {} bytes", next.size, of, next.lower_bound)
              : fmt::format(

@@ -37,13 +37,15 @@ PlanOptions with_part(PlanOptions options, std::int64_t parts) {
   return options;
 }
 
-SizedPeak sized_peak(std::int64_t size, const PlanResult& result) {
+/// With rows, a bound of whole operators covers too little.
+SizedPeak sized_peak(std::int64_t size, const PlanResult& result, const PlanOptions& options) {
+  const ClaimScope widest = options.stream ? ClaimScope::stream : ClaimScope::order;
   SizedPeak found{.size = size,
                   .peak = result.plan.summary.peak,
                   .fits = result.outcome == Outcome::fits,
                   .lower_bound = result.plan.summary.lower_bound};
   for (const Claim& claim : result.plan.claims) {
-    if (claim.scope != ClaimScope::order && claim.scope != ClaimScope::stream) continue;
+    if (claim.scope != widest) continue;
     found.lower_bound = claim.lower_bound;
     found.scope = claim.scope;
   }
@@ -52,7 +54,7 @@ SizedPeak sized_peak(std::int64_t size, const PlanResult& result) {
 
 SizedPeak plan_at(const ReadWithSize& read, std::int64_t size, const PlanOptions& options) {
   try {
-    return sized_peak(size, make_plan(read({size, size}), options));
+    return sized_peak(size, make_plan(read({size, size}), options), options);
   } catch (const Error& error) {
     return {.size = size, .fits = false, .rejected = error.what()};
   }
@@ -101,7 +103,7 @@ class FitSearch {
     ++result_.plans;
     const std::int64_t size = size_at(step);
     try {
-      return sized_peak(size, make_plan(read_({least_, size, range_.step}), options_));
+      return sized_peak(size, make_plan(read_({least_, size, range_.step}), options_), options_);
     } catch (const Error& error) {
       return {.size = size, .fits = false, .rejected = error.what()};
     }
