@@ -264,7 +264,7 @@ class ImageMaker {
 TEST(GenerateOnnx, RandomNetworksGiveWhatTheInterpreterGives) {
   testing::expect_bits_of_the_interpreter(testing::has_time()        ? 400
                                           : testing::is_in_a_hurry() ? 8
-                                                                     : 200,
+                                                                     : 100,
                                           [](std::uint64_t seed) { return ImageMaker(seed).make(); });
 }
 

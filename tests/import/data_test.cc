@@ -288,7 +288,7 @@ TEST(Data, EveryStrategyServesEveryModelThatSharesAllItMay) {
 TEST(Data, EveryStrategyServesEveryList) {
   if (!has_data()) GTEST_SKIP() << "there is no folder " << STOWAGE_DATA_DIR;
   for (const auto& file : files_in("packing", ".csv")) {
-    const json rows = compared(file, {"--time-limit", testing::is_in_a_hurry() ? "0.2" : "1"});
+    const json rows = compared(file, {"--time-limit", testing::has_time() ? "1" : "0.2"});
     for (const json& row : rows) {
       if (row.at("strategy") == "exact") continue;  // which says that some are too large
       EXPECT_EQ(row.at("applies"), row.at("strategy") != "levels") << file.filename() << " " << row;

@@ -29,7 +29,7 @@ std::string message_of(const std::string& text, const std::string& name) {
   return "accepted";
 }
 
-void expect_message(const std::string& message, const std::string& part) {
+void expect_refusal_of(const std::string& message, const std::string& part) {
   EXPECT_NE(message.find(part), std::string::npos) << message << "\nexpected: " << part;
 }
 
@@ -113,11 +113,11 @@ TEST(VelaImport, SeveralMemoriesStayApart) {
 TEST(VelaImport, RejectsRowsThatAreWrong) {
   std::string text = vela_text;
   text.replace(text.find("1 -          3"), 14, "5 -          3");
-  expect_message(message_of(text, "v.txt"), "v.txt: line 5: has times 5 to 3");
+  expect_refusal_of(message_of(text, "v.txt"), "v.txt: line 5: has times 5 to 3");
   text = vela_text;
   text.replace(text.find("0x80 -      0x100"), 17, "0x80 -       0x40");
-  expect_message(message_of(text, "v.txt"), "line 5: has addresses 128 to 64");
-  expect_message(message_of(vela_text.substr(0, vela_text.find("         0")), "v.txt"), "has no row");
+  expect_refusal_of(message_of(text, "v.txt"), "line 5: has addresses 128 to 64");
+  expect_refusal_of(message_of(vela_text.substr(0, vela_text.find("         0")), "v.txt"), "has no row");
 }
 
 const std::string xla_text =
@@ -146,17 +146,17 @@ TEST(XlaImport, ReadsTemporaryMemory) {
 }
 
 TEST(XlaImport, NamesWhatIsMissing) {
-  expect_message(message_of(xla_text, "m.txt"), "m.txt: live ranges: are not in this text");
-  expect_message(message_of(xla_text, "m-buffer-assignment.txt"), "m-live-range.txt");
+  expect_refusal_of(message_of(xla_text, "m.txt"), "m.txt: live ranges: are not in this text");
+  expect_refusal_of(message_of(xla_text, "m-buffer-assignment.txt"), "m-live-range.txt");
   std::string lives = xla_lives;
   lives.replace(lives.find("tanh{}"), 6, "tan{0}");
-  expect_message(message_of(xla_text + lives, "m.txt"), "line 7: value 'tanh{}' has no live range");
+  expect_refusal_of(message_of(xla_text + lives, "m.txt"), "line 7: value 'tanh{}' has no live range");
   lives = xla_lives;
   lives.replace(lives.find("1-3"), 3, "3-1");
-  expect_message(message_of(xla_text + lives, "m.txt"), "live range is 3-1");
+  expect_refusal_of(message_of(xla_text + lives, "m.txt"), "live range is 3-1");
   std::string text = xla_text;
   text.replace(text.find("offset=192"), 10, "offset=-92");
-  expect_message(message_of(text + xla_lives, "m.txt"), "line 6: is ");
+  expect_refusal_of(message_of(text + xla_lives, "m.txt"), "line 6: is ");
 }
 
 /// A program in which x becomes t, a view of t is read into y, and scratch memory of another kind is idle.
@@ -217,11 +217,11 @@ TEST(ExecutorchImport, FindsLiveRanges) {
 }
 
 TEST(ExecutorchImport, RejectsWhatIsWrong) {
-  expect_message(message_of(program(9), "m.pte"), "m.pte: value 0: has element type 9");
-  expect_message(message_of(program(6, 7), "m.pte"), "m.pte: uses value 7, expected less than 5");
+  expect_refusal_of(message_of(program(9), "m.pte"), "m.pte: value 0: has element type 9");
+  expect_refusal_of(message_of(program(6, 7), "m.pte"), "m.pte: uses value 7, expected less than 5");
   std::string cut = program();
   cut.resize(cut.size() / 2);
-  expect_message(message_of(cut, "m.pte"), "is truncated or corrupt");
+  expect_refusal_of(message_of(cut, "m.pte"), "is truncated or corrupt");
 }
 
 }  // namespace

@@ -615,8 +615,8 @@ void expect_as_naive(const Problem& problem, Bytes threshold) {
   expect_valid(problem, solution.places);
 }
 
-const std::uint64_t small_problems = testing::is_in_a_hurry() ? 500 : 5000;
-const std::uint64_t medium_problems = testing::is_in_a_hurry() ? 4 : 20;
+const std::uint64_t small_problems = testing::cases_of(5000);
+const std::uint64_t medium_problems = testing::cases_of(20);
 
 TEST(FreeList, RandomProblemsLikeItsNaiveTwin) {
   for (std::uint64_t seed = 0; seed < small_problems && !HasFailure(); ++seed) {

@@ -276,7 +276,7 @@ TEST(Relations, EqualBruteForce) {
   std::uint64_t bounded = 0;
   std::uint64_t proven = 0;
   std::uint64_t by_cliques = 0;
-  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 100000 : 400);
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 100000 : 800);
   while (compared < cases) {
     const Problem problem = random_problem(random);
     if (!is_valid(problem)) continue;

@@ -27,7 +27,7 @@ using testing::NetworkMaker;
 using testing::random_scenario;
 using testing::Scenario;
 
-const std::uint64_t cases = testing::is_in_a_hurry() ? 60 : 300;
+const std::uint64_t cases = testing::is_in_a_hurry() ? 60 : testing::cases_of(300);
 
 std::vector<Input> inputs_of(const std::vector<Network>& networks) {
   std::vector<Input> inputs;
@@ -240,7 +240,7 @@ TEST(Sweep, ShowsAutoNoWorseThanTheFirstLevelFirstAndMovesNoWorseThanNone) {
   if (!std::filesystem::exists(models)) GTEST_SKIP() << "there is no " << models;
   for (const char* const name :
        {"tflite/mobilenet_v2_int8_224.tflite", "onnx/light_densenet121.onnx", "onnx/light_resnet50.onnx"}) {
-    if (testing::is_in_a_hurry() && name == std::string_view("onnx/light_densenet121.onnx")) continue;
+    if (!testing::has_time() && name == std::string_view("onnx/light_densenet121.onnx")) continue;
     const std::vector<Input> inputs{read_input(models / name)};
     const SweepOptions options{
         .plan = {.memories = {{.name = "SRAM"}, {.name = "DRAM", .cost = 10}}, .moves = Moves::allowed},

@@ -22,12 +22,21 @@ using testing::expect_streams;
 const std::set<std::string, std::less<>> without_kernels{"ADD_N",      "ATAN2",       "BITWISE_XOR", "GELU",
                                                          "L2_POOL_2D", "LOG_SOFTMAX", "RIGHT_SHIFT", "SIGN"};
 
-/// All calls; in a hurry every fifth: types have one to thirty each, in a row.
-std::vector<Call> calls_for_the_time(std::vector<Call> calls) {
-  if (!testing::is_in_a_hurry()) return calls;
+/// Every so many of the calls: types have one to thirty each, in a row.
+std::vector<Call> some_of(std::vector<Call> calls, std::size_t every) {
   std::size_t seen = 0;
-  std::erase_if(calls, [&](const Call&) { return seen++ % 5 != 0; });
+  std::erase_if(calls, [&](const Call&) { return seen++ % every != 0; });
   return calls;
+}
+
+/// All calls, or a fifth of them in a hurry.
+std::vector<Call> calls_for_the_time(std::vector<Call> calls) {
+  return some_of(std::move(calls), testing::is_in_a_hurry() ? 5 : 1);
+}
+
+/// All calls if there is time, else half of them, or a fifth in a hurry: each is planned.
+std::vector<Call> calls_to_plan() {
+  return some_of(testing::all_row_calls(), testing::is_in_a_hurry() ? 5 : testing::has_time() ? 1 : 2);
 }
 
 /// How many plans there were of each type.
@@ -155,15 +164,14 @@ int expect_planned(const Network& network, std::size_t& next, const std::string&
 TEST(RunStream, PlannedByTheirOwn) {
   int count = 0;
   std::size_t next = 0;
-  for (const Call& call : calls_for_the_time(testing::all_row_calls()))
-    count += expect_planned(network_of(call), next, call.type);
+  for (const Call& call : calls_to_plan()) count += expect_planned(network_of(call), next, call.type);
   EXPECT_GT(count, 0);
 }
 
 TEST(RunStream, PlannedBetweenConvolutions) {
   int count = 0;
   std::size_t next = 0;
-  for (const Call& call : calls_for_the_time(testing::all_row_calls())) {
+  for (const Call& call : calls_to_plan()) {
     if (const auto network = network_between_convolutions(call))
       count += expect_planned(*network, next, "convolutions around " + call.type);
   }

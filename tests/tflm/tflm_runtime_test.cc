@@ -207,7 +207,7 @@ TEST(TflmRuntimeData, RunsSmallModelsInPlans) {
 TEST(TflmRuntime, RunsRandomGraphsInPlans) {
   if (!std::filesystem::exists(python)) GTEST_SKIP() << "no " << python;
   const TemporaryDirectory directory;
-  const std::size_t count = testing::is_in_a_hurry() ? 10 : testing::has_time() ? 500 : 60;
+  const std::size_t count = testing::is_in_a_hurry() ? 10 : testing::has_time() ? 500 : 30;
   const std::size_t drawn = count + count / 50;  // a few give one answer to everything, and do not count
   const auto made = run_process(python.string(), {"-B", std::string(STOWAGE_ORACLE) + "/tflm_graphs.py",
                                                   directory.path().string(), std::to_string(drawn)});
