@@ -68,6 +68,8 @@ around_the_program() {
   scripts/test_action.sh build/release/stowage
   step "Python package"
   scripts/test_python.sh build/release
+  step "documents as a site"
+  scripts/site.sh
   step "around the program: done"
 }
 around_the_program >build/around.txt 2>&1 &
