@@ -30,7 +30,7 @@ std::string output_or_null(Writer& writer, std::size_t i) {
 void expect_known(const Writer& writer, const kernels::onnx_ops::Network& n) {
   const kernels::Signature& signature = writer.signature();
   if (signature.inputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
-  if (signature.attributes.has("activations")) refuse("it has activations of its own");
+  if (!kernels::onnx_ops::has_usual_activations(signature, n.gates)) refuse("it has activations of its own");
   if (n.gates == 3 && !n.resets_late)
     refuse("it resets its state before it multiplies it, for which there is no memory");
   if (!signature.has_output(0)) refuse("its first output is left out");

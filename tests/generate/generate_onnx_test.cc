@@ -347,6 +347,17 @@ Network random_sequence_network(std::uint64_t seed) {
     if (kind.gates == 3) *made.add_attribute() = attribute("linear_before_reset", std::int64_t{1});
     if (kind.gates == 4 && is_drawn(4)) *made.add_attribute() = attribute("input_forget", std::int64_t{1});
     if (is_drawn(3)) *made.add_attribute() = attribute("clip", 0.5F);
+    if ((static_cast<std::int64_t>(seed) + i) % 3 == 0) {  // the usual functions, written out
+      onnx::AttributeProto& functions = *made.add_attribute();
+      functions.set_name("activations");
+      functions.set_type(onnx::AttributeProto::STRINGS);
+      const std::vector<std::string> names = kind.gates == 4
+                                                 ? std::vector<std::string>{"Sigmoid", "Tanh", "tanh"}
+                                             : kind.gates == 3 ? std::vector<std::string>{"sigmoid", "Tanh"}
+                                                               : std::vector<std::string>{"Tanh"};
+      for (std::int64_t k = 0; k < directions; ++k)
+        for (const std::string& f : names) functions.add_strings(f);
+    }
     if (kind.has_byte_weights) made.set_domain("com.microsoft");
     parts.nodes.push_back(made);
     if (directions == 1) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <map>
 #include <regex>
@@ -26,7 +25,7 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed, StreamAxes axes) {
                                               [](const Operator& op) { return !op.bodies.empty(); });
   if (seed % 5 == 4 && !has_bodies) return streamed_plan(network, random_options(seed / 5));
   PlanOptions options;
-  options.solve.time_limit = std::chrono::milliseconds(30);
+  options.solve.effort = 30;  // not time: plans are the same on a busy machine
   options.alignment = 8;
   if (has_bodies) {  // such a network cannot be streamed
     options.alias = seed % 3 == 0 ? Alias::none : Alias::all;

@@ -41,24 +41,39 @@ std::string lowered(std::string name) {
   return name;
 }
 
-/// The names listed for all directions, or the operator's defaults.
-std::vector<std::string> names_of(const Signature& signature, const std::vector<std::string>& otherwise,
+/// The names listed for all directions, or the usual ones of each.
+std::vector<std::string> names_of(const Signature& signature, const std::vector<std::string>& usual,
                                   std::size_t directions) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < directions; ++i) names.insert(names.end(), otherwise.begin(), otherwise.end());
+  for (std::size_t i = 0; i < directions; ++i) names.insert(names.end(), usual.begin(), usual.end());
   return signature.attributes.texts("activations", std::move(names));
 }
 
 }  // namespace
 
-std::vector<Activation> activations_of(const Signature& signature, const std::vector<std::string>& otherwise,
+std::vector<std::string> usual_activations(std::int64_t gates) {
+  if (gates == 1) return {"Tanh"};
+  if (gates == 3) return {"Sigmoid", "Tanh"};
+  return {"Sigmoid", "Tanh", "Tanh"};
+}
+
+bool has_usual_activations(const Signature& signature, std::int64_t gates) {
+  const std::vector<std::string> usual = usual_activations(gates);
+  const std::vector<std::string> names = names_of(signature, usual, 1);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (lowered(names[i]) != lowered(usual[i % usual.size()])) return false;
+  return true;
+}
+
+std::vector<Activation> activations_of(const Signature& signature, std::int64_t gates,
                                        std::size_t directions) {
+  const std::vector<std::string> usual = usual_activations(gates);
   const auto alphas = signature.attributes.reals("activation_alpha", {});
   const auto betas = signature.attributes.reals("activation_beta", {});
   std::size_t alpha = 0;
   std::size_t beta = 0;
   std::vector<Activation> result;
-  for (const std::string& name : names_of(signature, otherwise, directions)) {
+  for (const std::string& name : names_of(signature, usual, directions)) {
     const auto known = std::find_if(known_functions.begin(), known_functions.end(),
                                     [&](const Known& it) { return it.name == lowered(name); });
     if (known == known_functions.end()) refuse("there is no activation {}", name);
@@ -69,8 +84,8 @@ std::vector<Activation> activations_of(const Signature& signature, const std::ve
     if (known->parameters > 1 && beta < betas.size()) activation.beta = static_cast<double>(betas[beta++]);
     result.push_back(activation);
   }
-  if (result.size() != otherwise.size() * directions)
-    refuse("{} activations, expected {}", result.size(), otherwise.size() * directions);
+  if (result.size() != usual.size() * directions)
+    refuse("{} activations, expected {}", result.size(), usual.size() * directions);
   return result;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,12 @@ struct Activation {
   [[nodiscard]] double operator()(double x) const { return function(x, alpha, beta); }
 };
 
-/// The functions in the attributes, or `otherwise` in each direction. Refuses any other number of functions.
-[[nodiscard]] std::vector<Activation> activations_of(const Signature& signature,
-                                                     const std::vector<std::string>& otherwise,
+/// The functions of one direction that a network of so many gates has if it names none: RNN 1, GRU 3, LSTM 4.
+[[nodiscard]] std::vector<std::string> usual_activations(std::int64_t gates);
+/// Whether the attributes name these functions, or none.
+[[nodiscard]] bool has_usual_activations(const Signature& signature, std::int64_t gates);
+/// The functions in the attributes, or the usual ones in each direction. Refuses any other number of functions.
+[[nodiscard]] std::vector<Activation> activations_of(const Signature& signature, std::int64_t gates,
                                                      std::size_t directions);
 
 }  // namespace stowage::kernels::onnx_ops

@@ -124,7 +124,7 @@ Kernel quantized_lstm(const Signature& signature) {
   check_weights(signature, of_input, n, n.input);
   check_weights(signature, of_state, n, n.hidden);
   check_sequences(signature, n);
-  n.activations = activations_of(signature, {"Sigmoid", "Tanh", "Tanh"}, index(n.directions));
+  n.activations = activations_of(signature, lstm_gates, index(n.directions));
   Kernel kernel = for_type(w.dtype, weight_types, [&]<typename W>() {
     return for_type(r.dtype, weight_types, [&]<typename R>() -> Kernel {
       return {.run = [n, w = shaped<W>(signature, of_input, n, n.input),

@@ -135,8 +135,7 @@ Weights<Element> weights_of(const Network& n, const Pointers& pointers, std::int
 }
 
 template <typename Step>
-Kernel recurrent(const Signature& signature, std::int64_t gates, const std::vector<std::string>& functions,
-                 const Step& step) {
+Kernel recurrent(const Signature& signature, std::int64_t gates, const Step& step) {
   const Argument& w = input_of(signature, 1);
   expect_rank(w, 3, "the weights");
   Network n = network_of(signature, gates, w.shape[1] / gates);
@@ -147,7 +146,7 @@ Kernel recurrent(const Signature& signature, std::int64_t gates, const std::vect
     expect_dtype(*signature.inputs[i], dtype, what);
   }
   check_sequences(signature, n);
-  n.activations = activations_of(signature, functions, index(n.directions));
+  n.activations = activations_of(signature, gates, index(n.directions));
   Kernel kernel = for_type(dtype, exact_floats, [&]<typename Element>() -> Kernel {
     Kernel all{.run = [n, step](const Pointers& pointers) {
       auto* const states = reinterpret_cast<Element*>(pointers.scratch);
@@ -186,16 +185,14 @@ Kernel recurrent(const Signature& signature, std::int64_t gates, const std::vect
 TablePart recurrent_kernels() {
   return {{"GRU",
            [](const Signature& it) {
-             return recurrent(it, 3, {"Sigmoid", "Tanh"},
-                              [](const auto&... operands) { step_gated(operands...); });
+             return recurrent(it, 3, [](const auto&... operands) { step_gated(operands...); });
            }},
           {"LSTM",
            [](const Signature& it) {
-             return recurrent(it, 4, {"Sigmoid", "Tanh", "Tanh"},
-                              [](const auto&... operands) { step_lstm(operands...); });
+             return recurrent(it, 4, [](const auto&... operands) { step_lstm(operands...); });
            }},
           {"RNN", [](const Signature& it) {
-             return recurrent(it, 1, {"Tanh"}, [](const auto&... operands) { step_plain(operands...); });
+             return recurrent(it, 1, [](const auto&... operands) { step_plain(operands...); });
            }}};
 }
 
