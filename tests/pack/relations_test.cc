@@ -136,9 +136,11 @@ bool can_be(const Problem& problem, const Solution& it, std::size_t b) {
 
 /// The best of all places and copies that `faults_of` accepts.
 struct Best {
-  std::int64_t net = 0;                                          ///< Cost less gain.
-  std::pair<std::int64_t, std::vector<Bytes>> cost_then_peak{};  ///< Peaks of the last memory first.
+  /// Cost less gain, and peaks of the last memory first.
+  std::pair<std::int64_t, std::vector<Bytes>> cost_then_peak{};
   std::pair<std::vector<Bytes>, std::int64_t> peak_then_cost{};
+
+  [[nodiscard]] std::int64_t net() const { return cost_then_peak.first; }
 };
 
 std::vector<Bytes> peaks_of(const Problem& problem, const Solution& solution) {
@@ -161,16 +163,16 @@ std::optional<Best> brute_force(const Problem& problem) {
         solution.reuse_cost += reuse.cost;
     }
     solution.reuse_cost_bound = -10;
-    if (!faults_of(problem, solution).empty()) return;
     const std::int64_t net = solution.reuse_cost - solution.gain;
     const std::vector<Bytes> peaks = peaks_of(problem, solution);
-    if (!best) {
-      best = Best{net, {net, peaks}, {peaks, net}};
-      return;
-    }
-    best->net = std::min(best->net, net);
-    best->cost_then_peak = std::min(best->cost_then_peak, {net, peaks});
-    best->peak_then_cost = std::min(best->peak_then_cost, {peaks, net});
+    const std::pair cost_first(net, peaks);
+    const std::pair peak_first(peaks, net);
+    // What is no better in any order changes nothing, legal or not.
+    if (best && cost_first >= best->cost_then_peak && peak_first >= best->peak_then_cost) return;
+    if (!faults_of(problem, solution).empty()) return;
+    if (!best) best = Best{cost_first, peak_first};
+    best->cost_then_peak = std::min(best->cost_then_peak, cost_first);
+    best->peak_then_cost = std::min(best->peak_then_cost, peak_first);
   };
   const std::function<void(std::size_t)> place = [&](std::size_t b) {
     if (b == count) return judge();
@@ -296,9 +298,9 @@ TEST(Relations, EqualBruteForce) {
     ASSERT_FALSE(solution.cannot_fit) << compared;
     EXPECT_FALSE(is_proof_of_no_fit(problem, {.too_many = {0, 1}})) << compared;
     const std::int64_t net = solution.reuse_cost - solution.gain;
-    ASSERT_LE(solution.reuse_cost_bound, best->net) << compared;
+    ASSERT_LE(solution.reuse_cost_bound, best->net()) << compared;
     if (objective != Objective::peak_then_cost) {
-      ASSERT_EQ(net, best->net) << compared;
+      ASSERT_EQ(net, best->net()) << compared;
     }
     if (objective == Objective::cost_then_peak && problem.relations.copies.empty()) {
       ASSERT_EQ(std::pair(net, peaks_of(problem, solution)), best->cost_then_peak) << compared;
@@ -307,7 +309,7 @@ TEST(Relations, EqualBruteForce) {
       ASSERT_EQ(std::pair(peaks_of(problem, solution), net), best->peak_then_cost) << compared;
     }
     if (const auto shown = proven_cost(problem, solution.reuse_proof)) {
-      EXPECT_LE(*shown, best->net) << compared;
+      EXPECT_LE(*shown, best->net()) << compared;
       if (problem.relations.copies.empty() && solution.reuse_proof.cliques.empty()) {
         EXPECT_EQ(*shown, solution.reuse_cost_bound) << compared;
       }
@@ -315,12 +317,12 @@ TEST(Relations, EqualBruteForce) {
     } else {
       EXPECT_TRUE(solution.reuse_proof.searched.empty()) << compared;
     }
-    expect_rejected(problem, solution, best->net, compared);
-    costly += best->net > 0 ? 1U : 0U;
+    expect_rejected(problem, solution, best->net(), compared);
+    costly += best->net() > 0 ? 1U : 0U;
     const auto bound = bound_by_cliques(problem);
-    ASSERT_LE(bound, best->net + (solution.copies.empty() ? 0 : 10)) << compared;
+    ASSERT_LE(bound, best->net() + (solution.copies.empty() ? 0 : 10)) << compared;
     bounded += bound > 0 ? 1U : 0U;
-    check_cliques(problem, best->net, compared, by_cliques);
+    check_cliques(problem, best->net(), compared, by_cliques);
   }
   EXPECT_GT(impossible * 20, cases);
   EXPECT_GT(impossible_by_search * 50, cases);
