@@ -29,7 +29,13 @@ CsvReader::CsvReader(std::string_view text) : rest_(without_byte_order_mark(text
   columns_.assign(fields_.begin(), fields_.end());
 }
 
-CsvReader::CsvReader(std::string_view text, std::span<const std::string_view> known) : CsvReader(text) {
+CsvReader::CsvReader(std::string_view text, std::span<const std::string_view> known,
+                     std::span<const ColumnName> others)
+    : CsvReader(text) {
+  for (std::string& column : columns_) {
+    const auto other = std::ranges::find(others, column, &ColumnName::given);
+    if (other != others.end()) column = other->known;
+  }
   if (columns_.empty())
     throw Error("line 1", fmt::format("there is no header, expected {}", fmt::join(known, ",")));
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -127,6 +133,10 @@ namespace {
 constexpr std::array<std::string_view, 8> buffer_columns{"id",   "lower",     "upper",  "end",
                                                          "size", "alignment", "offset", "gaps"};
 
+/// What minimalloc calls them, too.
+constexpr std::array<ColumnName, 4> other_names{
+    {{"buffer_id", "id"}, {"buffer", "id"}, {"start", "lower"}, {"begin", "lower"}}};
+
 /// Positions at which only a window of the buffer is needed; an empty window: nothing is.
 struct Gap {
   Lifetime life;
@@ -152,7 +162,9 @@ Gap parse_gap(std::string_view text, const CsvReader& csv, const Lifetime& life,
   if (!time || !window) {
     throw Error(csv.place(), fmt::format("gap is {}, expected LO-HI or LO-HI@WLO:WHI", base::quoted(text)));
   }
-  const Gap gap{{time->first, time->second}, window->first, window->second};
+  if (time->second >= largest_value)
+    throw Error(csv.place(), fmt::format("gap {} ends after {}", base::quoted(text), largest_value - 1));
+  const Gap gap{{time->first, time->second + (csv.has_column("end") ? 1 : 0)}, window->first, window->second};
   if (gap.life.lower < life.lower || gap.life.lower > gap.life.upper || gap.life.upper > life.upper) {
     throw Error(csv.place(), fmt::format("gap {} does not lie in the lifetime {} to {}", base::quoted(text),
                                          life.lower, life.upper));
@@ -210,7 +222,7 @@ Position read_upper(const CsvReader& csv) {
 }  // namespace
 
 Problem read_buffer_csv(std::string_view text) {
-  CsvReader csv(text, buffer_columns);
+  CsvReader csv(text, buffer_columns, other_names);
   for (const std::string_view column : {"id", "lower", "size"}) {
     if (!csv.has_column(column)) throw Error(csv.place(), fmt::format("column '{}' is missing", column));
   }

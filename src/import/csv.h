@@ -13,12 +13,20 @@
 
 namespace stowage::import {
 
+/// Another name of a column.
+struct ColumnName {
+  std::string_view given{};
+  std::string_view known{};
+};
+
 /// Reads comma-separated rows after a header line, in any column order. Fields may be quoted as in RFC 4180;
 /// blank lines are skipped. Errors name the line.
 class CsvReader {
  public:
-  /// Reads the header. Throws Error for a column that is repeated or not in `known`.
-  CsvReader(std::string_view text, std::span<const std::string_view> known);
+  /// Reads the header, in which columns may have other names. Throws Error for a column that is repeated or not in
+  /// `known`.
+  CsvReader(std::string_view text, std::span<const std::string_view> known,
+            std::span<const ColumnName> others = {});
 
   /// Reads a header of any columns, to detect the format; empty if there is no text.
   explicit CsvReader(std::string_view text);
@@ -54,7 +62,8 @@ class CsvReader {
 /// Reads a buffer list: columns `id,lower,upper,size` in any order (or `end`, inclusive, instead of `upper`);
 /// optional are `alignment`, `offset` (pins the buffer) and `gaps`. A gap is `lo-hi`, positions at which no
 /// byte is needed, or `lo-hi@wlo:whi`, at which only bytes wlo to whi are; spaces separate gaps. All ranges
-/// are half-open. Throws Error with the line.
+/// are half-open, but with `end` the last position of a gap belongs to it, too, as minimalloc has it. Its names
+/// `buffer_id` or `buffer` for `id`, `start` or `begin` for `lower` are read as well. Throws Error with the line.
 [[nodiscard]] Problem read_buffer_csv(std::string_view text);
 
 /// Reads a sequence of memory operations: columns `op,name,size,alignment` in any order, `op` being `alloc`

@@ -99,9 +99,19 @@ TEST(Csv, EndIsInclusive) {
   EXPECT_EQ(read("id,lower,end,size\na,5,5,8\n").buffers, std::vector{whole("a", 8, {5, 6})});
   EXPECT_EQ(read("id,lower,end,size\na,5,4,8\n").buffers, std::vector{whole("a", 8, {5, 5})});
   expect_error("id,lower,end,size\na,5,3,8\n", {"line 2", "'a'"});
-  // Gaps are half-open all the same.
-  EXPECT_EQ(read("id,lower,end,size,gaps\na,0,5,8,2-4\n").buffers,
+  // So are gaps beside it, as minimalloc's own tools write them.
+  EXPECT_EQ(read("id,lower,end,size,gaps\na,0,5,8,2-3\n").buffers,
             std::vector{buffer("a", 8, {{0, 8, {0, 2}}, {0, 8, {4, 6}}})});
+  EXPECT_EQ(read("id,lower,end,size,gaps\na,0,5,8,2-3@1:4\n").buffers,
+            std::vector{buffer("a", 8, {{0, 8, {0, 2}}, {1, 3, {2, 4}}, {0, 8, {4, 6}}})});
+  expect_error("id,lower,end,size,gaps\na,0,5,8,2-6\n", {"line 2", "'2-6'"});
+  expect_error("id,lower,end,size,gaps\na,0,5,8,2-9223372036854775807\n", {"line 2", "gap"});
+}
+
+TEST(Csv, NamesOfMinimalloc) {
+  EXPECT_EQ(read("buffer_id,start,end,size\na,0,1,64\nb,1,2,32\n").buffers, usual());
+  EXPECT_EQ(read("buffer,begin,upper,size\na,0,2,64\nb,1,3,32\n").buffers, usual());
+  expect_error("id,buffer_id,lower,upper,size\n", {"line 1", "'id'", "twice"});
 }
 
 TEST(Csv, AlignmentAndOffset) {
