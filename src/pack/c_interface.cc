@@ -14,10 +14,14 @@
 #include "base/deadline.h"
 #include "base/text.h"
 #include "pack/c_memory.h"
+#include "pack/portfolio.h"
 #include "pack/solve.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
 #include "stowage_pack.h"
+
+/// The header runs no strategy by its name.
+std::vector<stowage::pack::Strategy> stowage::pack::packers_by_name() { return {}; }
 
 struct stowage_pack_problem {
   stowage_pack_allocator allocator{};

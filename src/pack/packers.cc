@@ -1,11 +1,11 @@
 // All strategies of one memory as data: what they are called, which problems they serve, and their turns. First those
-// that `auto` runs, in its order on few buffers, which decides between equal placings; then those that run by name
-// alone, since they are never the lowest: see portfolio.cc.
+// that `auto` runs, in its order on few buffers, which decides between equal placings; then those of packers_by_name.cc.
 
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pack/placing.h"
@@ -59,19 +59,9 @@ std::vector<Strategy> make_all() {
        {.of_many = 13, .is_alone = true}},
   };
   strategies.insert(strategies.end(), others);
-  const std::initializer_list<Strategy> by_name{
-      {{"two-stack", "from the outputs backwards, on both sides of an origin", "CN112256441B"},
-       two_stack,
-       obstacle_to_two_stack,
-       {.of_many = 1, .work = 300}},
-      {{"slots", "equal slots, as many as buffers are alive at once", "CN patent application, 2024"},
-       slots,
-       obstacle_to_slots,
-       {.of_many = 1, .work = 200}},
-  };
-  for (Strategy strategy : by_name) {
+  for (Strategy& strategy : packers_by_name()) {
     strategy.info.is_in_auto = false;
-    strategies.push_back(strategy);
+    strategies.push_back(std::move(strategy));
   }
   return strategies;
 }

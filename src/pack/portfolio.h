@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "pack/placing.h"
 #include "stowage/problem.h"
@@ -40,6 +41,9 @@ struct Strategy {
 
 /// All strategies of one memory: first those of `auto`, in the order in which it tries them on few buffers.
 [[nodiscard]] std::span<const Strategy> packers();
+
+/// Those of them that `auto` does not run.
+[[nodiscard]] std::vector<Strategy> packers_by_name();
 
 /// Runs the strategies until one reaches the lower bound or the time is up, and keeps the best result, of
 /// equal ones the first. Several strategies may include some with an obstacle, but not all; those are
