@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -18,15 +16,16 @@
 #include "kernels/kernels.h"
 #include "long_tests.h"
 #include "onnx_samples.h"
+#include "operator_answers.h"
 #include "operators/facts.h"
-#include "run/program.h"
 #include "stowage/error.h"
-#include "stowage/generate.h"
 #include "stowage/network.h"
-#include "stowage/planner.h"
 
 namespace stowage {
 namespace {
+
+using testing::Answers;
+using testing::Form;
 
 using Types = std::set<std::string, std::less<>>;
 
@@ -68,135 +67,37 @@ std::map<std::string, std::vector<OperatorSet>> operator_sets() {
   return all;
 }
 
-/// What is done with an operator of one set.
-struct Answers {
-  std::string shaped = "-";
-  std::string aliased = "-";
-  std::string streamed = "-";
-  std::string run = "-";
-  std::string generated = "-";
-
-  bool operator==(const Answers&) const = default;
-};
-
-template <typename Try>
-bool succeeds(const Try& attempt) {
-  try {
-    attempt();
-    return true;
-  } catch (const Error&) {
-  } catch (const UsageError&) {
-  } catch (const kernels::Unsupported&) {
-  }
-  return false;
-}
-
-std::string aliased(const Graph& graph, const Operator& op) {
-  if (!op.copies.empty()) return "copy";
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    if (in_place_output(graph, op, i)) return "in place";
-  }
-  return "-";
-}
-
-std::string run_by(const Network& network, std::size_t op) {
-  const std::string& type = network.graph().subgraphs[0].operators[op].type;
-  std::optional<run::Program> program;
-  if (!succeeds([&] { program = run::make_program(network, {.kernels = KernelSet::plain}); })) return "-";
-  const auto fast = kernels::dnnl_kernels().find(type);
-  const bool is_fast = fast != kernels::dnnl_kernels().end() &&
-                       succeeds([&] { (void)fast->second(run::signature_of(network, *program, 0, op)); });
-  return is_fast ? "fast" : "yes";
-}
-
 /// Asks reader, planner, runner and generator about a call of the operator.
 Answers answers_of(const std::string& type, int operator_set, bool has_rule) {
-  Answers answers;
   const auto model = testing::sample_of(type, operator_set);
-  if (!model) return {.shaped = has_rule ? "partly" : "-"};
+  if (!model) return {.planned = has_rule ? "partly" : "-"};
   std::optional<Network> network;
   try {
     network = parse_network(model->SerializeAsString(), "x.onnx");
   } catch (const Error& error) {
     const bool is_open =
         std::string_view(error.what()).find("has no known dimension") != std::string_view::npos;
-    return {.shaped = is_open ? "partly" : "-"};
+    return {.planned = is_open ? "partly" : "-"};
   }
-  const Graph& graph = network->graph();
-  const auto& operators = graph.subgraphs[0].operators;
-  auto found = std::ranges::find(operators, type, &Operator::type);
-  if (found == operators.end()) {  // it becomes several, of which the first one answers
-    EXPECT_GT(operators.size(), 1U) << type;
-    found = operators.begin();
-  }
-  answers.shaped = "yes";
-  answers.aliased = aliased(graph, *found);
-  const bool has_rows = !found->row_axes.empty() || !found->sums_over.empty() || !found->carries.empty();
-  answers.streamed = has_rows ? "yes" : "-";
-  answers.run = run_by(*network, static_cast<std::size_t>(found - operators.begin()));
-  const bool is_generated = !found->folded && succeeds([&] {
-    (void)generate_package(*network, make_plan(network->input).plan, {.name = "sample"});
-  });
-  answers.generated = is_generated ? "yes" : "-";
-  return answers;
+  return testing::answers_about(*network, type);
 }
 
-/// Neighbouring sets with the same answers.
-struct SetsAlike {
-  std::string sets;
-  Answers answers;
-};
-
-std::vector<SetsAlike> answers_by_sets(const std::string& type, const std::vector<OperatorSet>& sets,
-                                       bool has_rule) {
-  std::vector<SetsAlike> all;
+std::vector<Form> forms_of(const std::string& type, const std::vector<OperatorSet>& sets, bool has_rule) {
+  std::vector<Form> forms;
   for (const OperatorSet& set : sets) {
     const std::string number = std::to_string(set.number) + (set.ends ? " (ended)" : "");
-    const Answers answers = answers_of(type, set.number, has_rule);
-    if (!all.empty() && all.back().answers == answers) {
-      all.back().sets += ", " + number;
-    } else {
-      all.push_back({number, answers});
-    }
+    forms.push_back({number, answers_of(type, set.number, has_rule)});
   }
-  return all;
-}
-
-std::string table() {
-  const Types ruled = types_with(&operators::Facts::shape);
-  std::ostringstream out;
-  out << "| operator | sets | shaped | aliased | streamed | run | generated "
-         "|\n|---|---|---|---|---|---|---|\n";
-  for (const auto& [type, sets] : operator_sets()) {
-    for (const SetsAlike& it : answers_by_sets(type, sets, ruled.contains(type))) {
-      out << "| " << type << " | " << it.sets << " | " << it.answers.shaped << " | " << it.answers.aliased
-          << " | " << it.answers.streamed << " | " << it.answers.run << " | " << it.answers.generated
-          << " |\n";
-    }
-  }
-  return out.str();
-}
-
-std::string text_of(const std::string& file) {
-  std::ifstream in(file);
-  EXPECT_TRUE(in.is_open()) << file;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+  return forms;
 }
 
 TEST(OnnxOperators, ThePageIsWhatTheProductAnswers) {
   if (testing::is_in_a_hurry()) GTEST_SKIP() << "is slow under sanitizers";
-  const std::string file = STOWAGE_DOCS "/onnx-operators.md";
-  const std::string page = text_of(file);
-  const std::size_t begin = page.find("| operator |");
-  ASSERT_NE(begin, std::string::npos);
-  const std::string expected = page.substr(0, begin) + table();
-  if (std::getenv("STOWAGE_WRITE_TABLES") != nullptr) {
-    std::ofstream(file) << expected;
-    GTEST_SKIP() << file << " is written";
-  }
-  EXPECT_TRUE(page == expected) << file << " is old: run this test with STOWAGE_WRITE_TABLES=1";
+  const Types ruled = types_with(&operators::Facts::shape);
+  std::string rows;
+  for (const auto& [type, sets] : operator_sets())
+    rows += testing::rows_of(type, forms_of(type, sets, ruled.contains(type)));
+  testing::expect_page_has(STOWAGE_DOCS "/onnx-operators.md", "sets", rows);
 }
 
 /// A kernel, a copy or rows for a type that no operator has: a misspelt name.
