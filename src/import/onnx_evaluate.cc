@@ -224,6 +224,26 @@ bool compute_constant(Evaluation& it) {
   return it.result.size() == it.count;
 }
 
+/// Of a list from its first element on.
+bool compute_running_sum(Evaluation& it) {
+  if (!it.has(0) || it.in(0).is_real() || it.in(0).shape.size() != 1 || it.attribute("exclusive", 0) != 0 ||
+      it.attribute("reverse", 0) != 0)
+    return false;
+  Integer total = 0;
+  for (const std::int64_t integer : it.in(0).integers) {
+    total = base::checked_add(*total, integer);
+    if (!total) return false;
+    it.result.integers.push_back(*total);
+  }
+  return true;
+}
+
+bool compute_is_nan(Evaluation& it) {
+  if (!it.has(0) || !it.in(0).is_real()) return false;
+  for (const double real : it.in(0).reals) it.result.integers.push_back(std::isnan(real) ? 1 : 0);
+  return true;
+}
+
 Integer subtract(std::int64_t a, std::int64_t b) {
   std::int64_t difference = 0;
   return __builtin_sub_overflow(a, b, &difference) ? Integer{} : Integer{difference};
@@ -246,7 +266,15 @@ const std::unordered_map<std::string_view, EvaluationRule>& rules() {
       {"Reshape", copy},
       {"Flatten", copy},
       {"Cast", compute_cast},
+      {"CastLike", compute_cast},
+      {"CumSum", compute_running_sum},
       {"Gather", compute_gather},
+      {"GatherElements", compute_gather_elements},
+      {"GatherND", compute_gather_slices},
+      {"Pad", compute_pad},
+      {"ScatterElements", compute_scatter_elements},
+      {"ScatterND", compute_scatter_slices},
+      {"Tile", compute_tile},
       {"Slice", compute_slice},
       {"Concat", compute_concat},
       {"Expand", compute_expand},
@@ -273,6 +301,15 @@ const std::unordered_map<std::string_view, EvaluationRule>& rules() {
       {"GreaterOrEqual", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a >= b; }); }},
       {"And", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a > 0 && b > 0; }); }},
       {"Or", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a > 0 || b > 0; }); }},
+      {"Xor", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return (a > 0) != (b > 0); }); }},
+      {"IsNaN", compute_is_nan},
+      {"Abs",
+       [](Evaluation& it) {
+         return unary(
+             it, [](std::int64_t a) { return a < 0 ? negated(a) : a; }, [](double a) { return std::abs(a); });
+       }},
+      {"Round",
+       [](Evaluation& it) { return unary(it, unchanged, [](double a) { return std::nearbyint(a); }); }},
       {"Not",
        [](Evaluation& it) {
          return unary(

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -14,6 +16,10 @@ namespace stowage::import {
 /// have their data in `files`. None if it cannot.
 [[nodiscard]] std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value* const> inputs,
                                             const Shape& output_shape, int output_type, NearbyFiles& files);
+
+/// A part of a Split: of this shape, from this row along the axis on. None if it does not fit.
+[[nodiscard]] std::optional<Value> part_of(const Value& whole, std::size_t axis, std::int64_t begin,
+                                           const Shape& shape);
 
 /// The values of a Shape and a Size, which need only the type of their input.
 [[nodiscard]] std::optional<Value> shape_value(const Type& type, const wire::NodeProto& node);

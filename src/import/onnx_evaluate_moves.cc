@@ -1,5 +1,5 @@
-// Concat, Expand, Gather, Slice and Transpose of small known tensors, of any rank: each element of the result is
-// one of an input. Exporters of paddings turn pairs around that way (Reshape, Slice with a negative step, Transpose).
+// Concat, Expand, Gather, Pad, ScatterElements, Slice, Split, Tile, Transpose and their like, of small known tensors
+// of any rank: each element of the result is one of an input. Exporters of paddings turn pairs around that way (Reshape, Slice with a negative step, Transpose).
 //
 // Cost: elements * dimensions.
 
@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "import/onnx_evaluate.h"
 #include "import/onnx_evaluation.h"
 
 namespace stowage::import::evaluation {
@@ -78,6 +79,54 @@ std::optional<Shape> numbers_of(const Evaluation& it, std::size_t input, std::st
   return attribute != nullptr ? *attribute : otherwise;
 }
 
+/// Where ScatterElements writes and GatherElements reads for an element of the indices.
+std::optional<std::size_t> place_on_axis(const Evaluation& it, std::size_t element, std::size_t axis,
+                                         const Shape& shape, const Shape& strides) {
+  const Shape& indices = it.in(1).shape;
+  std::size_t i = element;
+  std::int64_t place = 0;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const auto extent = static_cast<std::size_t>(indices[d]);
+    std::int64_t at = static_cast<std::int64_t>(i % extent);
+    i /= extent;
+    if (d == axis) at = it.in(1).integers[element];
+    if (d == axis && at < 0) at += shape[d];
+    if (at < 0 || at >= shape[d]) return std::nullopt;
+    place += at * strides[d];
+  }
+  return static_cast<std::size_t>(place);
+}
+
+/// The slice of the first input that an index of so many numbers selects.
+std::optional<std::size_t> place_of_slice(const Evaluation& it, std::size_t index, std::size_t length,
+                                          const Shape& shape) {
+  std::size_t place = 0;
+  for (std::size_t d = 0; d < length; ++d) {
+    std::int64_t at = it.in(1).integers[index * length + d];
+    if (at < 0) at += shape[d];
+    if (at < 0 || at >= shape[d]) return std::nullopt;
+    place = place * static_cast<std::size_t>(shape[d]) + static_cast<std::size_t>(at);
+  }
+  return place;
+}
+
+/// A scatter that writes elements, and does not combine them, begins with a copy of its first input.
+bool begins_as_first(Evaluation& it) {
+  if (!it.has(0) || !it.has(1) || it.in(1).is_real() || it.in(0).is_real() != it.result.is_real() ||
+      it.in(0).size() != it.count || it.text("reduction", "none") != "none")
+    return false;
+  append(it.in(0), 0, it.count, it.result);
+  return true;
+}
+
+void put(Evaluation& it, std::size_t place, const Value& from, std::size_t i) {
+  if (it.result.is_real()) {
+    it.result.reals[place] = from.reals[i];
+  } else {
+    it.result.integers[place] = from.integers[i];
+  }
+}
+
 }  // namespace
 
 bool compute_concat(Evaluation& it) {
@@ -123,6 +172,109 @@ bool compute_gather(Evaluation& it) {
     if (index < 0 || index >= extent) return std::nullopt;
     const std::size_t outer = i / inner / indices;
     return (outer * static_cast<std::size_t>(extent) + static_cast<std::size_t>(index)) * inner + i % inner;
+  });
+}
+
+bool compute_gather_elements(Evaluation& it) {
+  if (!it.has(0) || !it.has(1) || it.in(1).is_real()) return false;
+  const Shape& shape = it.in(0).shape;
+  const auto axis = axis_in(it.attribute("axis", 0), shape.size());
+  if (!axis || it.result.shape.size() != shape.size() || it.in(1).size() != it.count) return false;
+  const Shape strides = strides_in(shape);
+  return pick_from_first(it, [&](std::size_t i) { return place_on_axis(it, i, *axis, shape, strides); });
+}
+
+/// Without batch dimensions.
+bool compute_gather_slices(Evaluation& it) {
+  if (!it.has(0) || !it.has(1) || it.in(1).is_real() || it.attribute("batch_dims", 0) != 0) return false;
+  const Shape& shape = it.in(0).shape;
+  if (it.in(1).shape.empty()) return false;
+  const auto length = static_cast<std::size_t>(it.in(1).shape.back());
+  if (length > shape.size() || length == 0) return false;
+  const std::size_t inner = elements_in(shape, length, shape.size());
+  if (it.in(1).size() / length * inner != it.count) return false;
+  return pick_from_first(it, [&](std::size_t i) -> std::optional<std::size_t> {
+    const auto place = place_of_slice(it, i / inner, length, shape);
+    return place ? std::optional(*place * inner + i % inner) : std::nullopt;
+  });
+}
+
+bool compute_scatter_elements(Evaluation& it) {
+  if (!begins_as_first(it) || !it.has(2) || it.in(2).is_real() != it.result.is_real()) return false;
+  const Shape& shape = it.in(0).shape;
+  const auto axis = axis_in(it.attribute("axis", 0), shape.size());
+  if (!axis || it.in(1).shape.size() != shape.size() || it.in(2).shape != it.in(1).shape) return false;
+  const Shape strides = strides_in(shape);
+  for (std::size_t i = 0; i < it.in(1).size(); ++i) {
+    const auto place = place_on_axis(it, i, *axis, shape, strides);
+    if (!place) return false;
+    put(it, *place, it.in(2), i);
+  }
+  return true;
+}
+
+bool compute_scatter_slices(Evaluation& it) {
+  if (!begins_as_first(it) || !it.has(2) || it.in(2).is_real() != it.result.is_real()) return false;
+  const Shape& shape = it.in(0).shape;
+  if (it.in(1).shape.empty()) return false;
+  const auto length = static_cast<std::size_t>(it.in(1).shape.back());
+  if (length > shape.size() || length == 0) return false;
+  const std::size_t inner = elements_in(shape, length, shape.size());
+  if (it.in(1).size() / length * inner != it.in(2).size()) return false;
+  for (std::size_t i = 0; i < it.in(2).size(); ++i) {
+    const auto place = place_of_slice(it, i / inner, length, shape);
+    if (!place) return false;
+    put(it, *place * inner + i % inner, it.in(2), i);
+  }
+  return true;
+}
+
+/// With a constant around the input.
+bool compute_pad(Evaluation& it) {
+  if (!it.has(0) || it.in(0).is_real() != it.result.is_real() || it.text("mode", "constant") != "constant")
+    return false;
+  const Shape& shape = it.in(0).shape;
+  const auto pads = numbers_of(it, 1, "pads", {});
+  if (!pads || !it.is_left_out(3) || pads->size() != 2 * shape.size() ||
+      it.result.shape.size() != shape.size() || (!it.is_left_out(2) && !it.has(2)))
+    return false;
+  Value fill{.elem_type = it.result.elem_type, .shape = {}, .integers = {0}, .reals = {}};
+  if (it.result.is_real()) fill = {fill.elem_type, {}, {}, {0.0}};
+  if (it.has(2)) fill = it.in(2);
+  if (fill.size() != 1 || fill.is_real() != it.result.is_real()) return false;
+  const Shape strides = strides_in(shape);
+  for (std::size_t i = 0; i < it.count; ++i) {
+    std::int64_t place = 0;
+    bool is_inside = true;
+    std::size_t rest = i;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      const auto extent = static_cast<std::size_t>(it.result.shape[d]);
+      const std::int64_t at = static_cast<std::int64_t>(rest % extent) - (*pads)[d];
+      rest /= extent;
+      is_inside = is_inside && at >= 0 && at < shape[d];
+      place += at * strides[d];
+    }
+    if (is_inside) {
+      append(it.in(0), static_cast<std::size_t>(place), 1, it.result);
+    } else {
+      append(fill, 0, 1, it.result);
+    }
+  }
+  return true;
+}
+
+bool compute_tile(Evaluation& it) {
+  if (!it.has(0) || it.in(0).shape.size() != it.result.shape.size() || it.in(0).size() == 0) return false;
+  const Shape& shape = it.in(0).shape;
+  const Shape strides = strides_in(shape);
+  return pick_from_first(it, [&](std::size_t i) {
+    std::size_t place = 0;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      const auto extent = static_cast<std::size_t>(it.result.shape[d]);
+      place += i % extent % static_cast<std::size_t>(shape[d]) * static_cast<std::size_t>(strides[d]);
+      i /= extent;
+    }
+    return std::optional(place);
   });
 }
 
@@ -175,3 +327,21 @@ bool compute_transpose(Evaluation& it) {
 }
 
 }  // namespace stowage::import::evaluation
+
+namespace stowage::import {
+
+std::optional<Value> part_of(const Value& whole, std::size_t axis, std::int64_t begin, const Shape& shape) {
+  if (axis >= shape.size() || shape.size() != whole.shape.size() || begin + shape[axis] > whole.shape[axis])
+    return std::nullopt;
+  const std::size_t inner = evaluation::elements_in(shape, axis + 1, shape.size());
+  const std::size_t outer = evaluation::elements_in(shape, 0, axis);
+  if (outer * inner * static_cast<std::size_t>(whole.shape[axis]) != whole.size()) return std::nullopt;
+  Value part{.elem_type = whole.elem_type, .shape = shape, .integers = {}, .reals = {}};
+  for (std::size_t o = 0; o < outer; ++o) {
+    const std::size_t row = o * static_cast<std::size_t>(whole.shape[axis]) + static_cast<std::size_t>(begin);
+    evaluation::append(whole, row * inner, static_cast<std::size_t>(shape[axis]) * inner, part);
+  }
+  return part;
+}
+
+}  // namespace stowage::import

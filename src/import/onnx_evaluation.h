@@ -32,6 +32,10 @@ struct Evaluation {
     const auto* const integer = find<std::int64_t>(name);
     return integer != nullptr ? *integer : otherwise;
   }
+  [[nodiscard]] std::string_view text(std::string_view name, std::string_view otherwise) const {
+    const auto* const held = find<std::string_view>(name);
+    return held != nullptr ? *held : otherwise;
+  }
   /// Null if there is no such attribute.
   [[nodiscard]] const Shape* numbers(std::string_view name) const { return find<Shape>(name); }
 
@@ -55,7 +59,13 @@ struct Evaluation {
 [[nodiscard]] bool compute_concat(Evaluation& it);
 [[nodiscard]] bool compute_expand(Evaluation& it);
 [[nodiscard]] bool compute_gather(Evaluation& it);
+[[nodiscard]] bool compute_gather_elements(Evaluation& it);
+[[nodiscard]] bool compute_gather_slices(Evaluation& it);
+[[nodiscard]] bool compute_pad(Evaluation& it);
+[[nodiscard]] bool compute_scatter_elements(Evaluation& it);
+[[nodiscard]] bool compute_scatter_slices(Evaluation& it);
 [[nodiscard]] bool compute_slice(Evaluation& it);
+[[nodiscard]] bool compute_tile(Evaluation& it);
 [[nodiscard]] bool compute_transpose(Evaluation& it);
 
 }  // namespace stowage::import::evaluation

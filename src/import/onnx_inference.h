@@ -50,6 +50,7 @@ class Inference {
   void learn(TensorId t, const Type& inferred);
   void drop_wrong_declaration(TensorId t, const Type& inferred);
   void compute(const Operator& op, const wire::NodeProto& node);
+  void compute_parts(const Operator& op, const wire::NodeProto& node);
   [[nodiscard]] bool is_deterministic(std::size_t subgraph) const;
   void fold(Operator& op);
   void settle(TensorId t);

@@ -259,9 +259,27 @@ void Inference::compute(const Operator& op, const wire::NodeProto& node) {
     values_[output] = op.type == "Shape" ? shape_value(type, node) : size_value(type);
     return;
   }
+  if (op.type == "Split") return compute_parts(op, node);
   const auto shape = concrete_shape(types_[output].dims);
   if (!shape) return;
   values_[output] = evaluate(node, values_of(op), *shape, types_[output].elem_type, files_);
+}
+
+/// The parts of a Split of known elements.
+void Inference::compute_parts(const Operator& op, const wire::NodeProto& node) {
+  if (op.inputs.empty() || !op.inputs[0] || !values_[*op.inputs[0]]) return;
+  const Value& whole = *values_[*op.inputs[0]];
+  const auto found = std::ranges::find(node.attribute, "axis", &wire::AttributeProto::name);
+  const auto* const given = found == node.attribute.end() ? nullptr : found->get<std::int64_t>();
+  const std::int64_t axis = given == nullptr ? 0 : *given;
+  const std::size_t along = operators::axis_in(axis, whole.shape.size());
+  std::int64_t begin = 0;
+  for (const auto& output : op.outputs) {
+    const auto shape = output ? concrete_shape(types_[*output].dims) : std::nullopt;
+    if (!shape || along >= shape->size()) return;
+    values_[*output] = part_of(whole, along, begin, *shape);
+    begin += (*shape)[along];
+  }
 }
 
 bool Inference::is_deterministic(std::size_t subgraph) const {

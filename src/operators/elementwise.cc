@@ -103,9 +103,20 @@ void dropout(NodeContext& node) {
   node.set_output(1, is_old ? node.elem_type(0) : static_cast<int>(element::boolean), dims_of(node, 0));
 }
 
+/// Scale, bias and statistics have an element for each channel.
+void channel_normalization(NodeContext& node) {
+  like_first(node);
+  const Dim channels = dim_at(node.dims(0), 1);
+  for (std::size_t i = 1; i < node.inputs(); ++i) {
+    const Dim given = dim_at(node.dims(i), 0);
+    if (channels && given && *channels != *given)
+      misfit("input ", i, " is for ", *given, " channels, but the data has ", *channels);
+  }
+}
+
 /// Further results are statistics, one for each channel.
 void batch_normalization(NodeContext& node) {
-  like_first(node);
+  channel_normalization(node);
   for (std::size_t i = 1; i < node.outputs().size(); ++i) node.set_type(i, node.type(i % 2 == 1 ? 3 : 4));
 }
 

@@ -16,6 +16,16 @@ namespace {
 /// The longest shape that an operator makes of a vector whose elements are not known.
 constexpr std::int64_t most_dimensions = 64;
 
+/// Throws Misfit if a known index is none of an axis, counted from either end. `index` is one of each `apart`.
+void expect_indices(const NodeContext& node, const Dim& size, std::size_t index = 0, std::size_t apart = 1) {
+  const auto indices = node.integers(1);
+  if (!indices || !size) return;
+  for (std::size_t i = index; i < indices->size(); i += apart) {
+    if ((*indices)[i] < -*size || (*indices)[i] >= *size)
+      misfit("index is ", (*indices)[i], ", expected one of ", *size, " elements");
+  }
+}
+
 }  // namespace
 
 /// TFLite's may have dimensions of a batch in front, which data and indices share.
@@ -25,6 +35,7 @@ void gather(NodeContext& node) {
   std::optional<Dims> result;
   if (data != nullptr && indices != nullptr) {
     const auto axis = static_cast<std::ptrdiff_t>(axis_in(node.integer("axis", 0), data->size()));
+    expect_indices(node, (*data)[static_cast<std::size_t>(axis)]);
     std::int64_t batches = node.integer("batch_dims", 0);
     if (batches < 0) batches += std::ssize(*indices);
     if (batches < 0 || batches > std::ssize(*indices) || batches > axis)
@@ -54,7 +65,11 @@ void gather_blocks(NodeContext& node) {
   node.set_output(0, node.elem_type(2), result);
 }
 
-void gather_elements(NodeContext& node) { node.set_output(0, node.elem_type(0), node.type(1).dims); }
+void gather_elements(NodeContext& node) {
+  if (const Dims* const data = node.dims(0))
+    expect_indices(node, (*data)[axis_in(node.integer("axis", 0), data->size())]);
+  node.set_output(0, node.elem_type(0), node.type(1).dims);
+}
 
 /// The last dimension of the indices is the number of data dimensions that one index selects.
 void gather_slices(NodeContext& node) {
@@ -68,6 +83,9 @@ void gather_slices(NodeContext& node) {
       misfit("the indices do not fit data of rank ", rank);
     if (const Dim& length = indices->back()) {
       if (*length < 0 || *length > rank - batch) misfit("the indices do not fit data of rank ", rank);
+      for (std::size_t d = 0; d < static_cast<std::size_t>(*length); ++d)
+        expect_indices(node, (*data)[static_cast<std::size_t>(batch) + d], d,
+                       static_cast<std::size_t>(*length));
       result.emplace(indices->begin(), indices->end() - 1);
       result->insert(result->end(), data->begin() + batch + *length, data->end());
     }

@@ -101,7 +101,7 @@ std::span<const Facts> norm_family() {
        .carries = carried_planes},
       {.onnx = "Hardmax", .shape = shapes::like_first_along_axis, .inputs = 1, .rows = softmax},
       {.onnx = "InstanceNormalization",
-       .shape = shapes::like_first,
+       .shape = shapes::channel_normalization,
        .inputs = 3,
        .rows = instance_norm,
        .carries = carried_planes},

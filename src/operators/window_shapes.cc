@@ -92,6 +92,26 @@ Dims channels_where_they_were(const NodeContext& node, Dims dims) {
   return dims;
 }
 
+/// Weights of [outputs, channels of a group, ...].
+void expect_channels(const NodeContext& node, std::size_t weights, const Dim& channels) {
+  const Dims& dims = *node.dims(weights);
+  const std::int64_t groups = node.integer("group", 1);
+  if (groups < 1) misfit("there are ", groups, " groups");
+  const Dim wanted = product_of(dims[1], Dim(groups));
+  if (wanted && channels && *wanted != *channels)
+    misfit("the weights are for ", *wanted, " channels, but the input has ", *channels);
+  if (dims[0] && *dims[0] % groups != 0)
+    misfit("the weights make ", *dims[0], " channels, which are not those of ", groups, " groups");
+}
+
+void expect_bias(const NodeContext& node, std::size_t bias, const Dim& channels) {
+  const Dims* const dims = node.dims(bias);
+  if (dims == nullptr || dims->size() != 1) return;  // a DeformConv has offsets there
+  const Dim& given = dims->front();
+  if (given && channels && *given != *channels)
+    misfit("the bias is for ", *given, " channels, but the weights make ", *channels);
+}
+
 void convolve(NodeContext& node, std::size_t weights, int elem_type) {
   const Dims* const input = node.dims(0);
   const auto kernel = kernel_of(node, weights);
@@ -101,6 +121,7 @@ void convolve(NodeContext& node, std::size_t weights, int elem_type) {
       misfit("kernel_shape is not that of the weights");
     const Dims dims = channels_second(node, *input);
     Dims moved = places_of(node, dims, *kernel);
+    expect_channels(node, weights, dims[1]);
     moved.insert(moved.begin(), {dims[0], node.dims(weights)->front()});
     result = channels_where_they_were(node, std::move(moved));
   }
@@ -135,7 +156,10 @@ void global_pool(NodeContext& node) {
   node.set_output(0, node.elem_type(0), dims);
 }
 
-void convolution(NodeContext& node) { convolve(node, 1, node.elem_type(0)); }
+void convolution(NodeContext& node) {
+  convolve(node, 1, node.elem_type(0));
+  expect_bias(node, 2, dim_at(node.dims(1), 0));
+}
 
 void integer_convolution(NodeContext& node) { convolve(node, 1, element::int32); }
 
@@ -152,6 +176,9 @@ void transposed_convolution(NodeContext& node) {
   if (more.size() != kernel->size() || given.value_or(*kernel).size() != kernel->size())
     misfit("output_shape or output_padding does not fit the kernel");
   Dims result{(*input)[0], product_of((*node.dims(1))[1], Dim(node.integer("group", 1)))};
+  if (const Dim& wanted = node.dims(1)->front(); wanted && (*input)[1] && *wanted != *(*input)[1])
+    misfit("the weights are for ", *wanted, " channels, but the input has ", *(*input)[1]);
+  expect_bias(node, 2, result[1]);
   for (std::size_t d = 0; d < kernel->size(); ++d) {
     const Dim& extent = (*input)[d + 2];
     const std::int64_t padding = sum_of(moves.begins[d], moves.ends[d]);

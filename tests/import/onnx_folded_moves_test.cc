@@ -1,0 +1,140 @@
+// Shapes that are computed from moved elements of other shapes, and operands that do not fit.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "onnx_models.h"
+#include "stowage/error.h"
+#include "stowage/network.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::node;
+using testing::tensor_value;
+using testing::untyped_value;
+using testing::vector_of;
+using testing::zeros;
+
+/// The shape of x [2,3,4,5] after a Reshape to what the nodes make of its shape s.
+Shape shape_by(std::vector<onnx::NodeProto> nodes, const std::vector<onnx::TensorProto>& constants) {
+  nodes.insert(nodes.begin(), node("Shape", {"x"}, {"s"}));
+  nodes.push_back(node("Reshape", {"x", "t"}, {"y"}));
+  const auto model = testing::onnx_model({.nodes = nodes,
+                                          .inputs = {tensor_value("x", {2, 3, 4, 5})},
+                                          .outputs = {untyped_value("y")},
+                                          .initializers = constants},
+                                         17);
+  const Network network = parse_network(model.SerializeAsString(), "x.onnx");
+  const Graph& graph = network.graph();
+  return graph.tensors[graph.subgraphs[0].outputs[0]].shape.value_or(Shape{});
+}
+
+onnx::TensorProto column_of(const std::string& name, const std::vector<std::int64_t>& elements) {
+  onnx::TensorProto tensor = vector_of(name, elements);
+  tensor.add_dims(1);
+  return tensor;
+}
+
+TEST(OnnxFoldedMoves, Gathers) {
+  EXPECT_EQ(shape_by({node("GatherElements", {"s", "i"}, {"t"})}, {vector_of("i", {3, -2, 1, 0})}),
+            (Shape{5, 4, 3, 2}));
+  EXPECT_EQ(shape_by({node("GatherND", {"s", "i"}, {"t"})}, {column_of("i", {-1, 2, 1, 0})}),
+            (Shape{5, 4, 3, 2}));
+}
+
+TEST(OnnxFoldedMoves, Scatters) {
+  EXPECT_EQ(shape_by({node("ScatterElements", {"s", "i", "u"}, {"t"})},
+                     {vector_of("i", {1, -1}), vector_of("u", {15, 1})}),
+            (Shape{2, 15, 4, 1}));
+  EXPECT_EQ(shape_by({node("ScatterND", {"s", "i", "u"}, {"t"})},
+                     {column_of("i", {3, 0}), vector_of("u", {10, 1})}),
+            (Shape{1, 3, 4, 10}));
+}
+
+TEST(OnnxFoldedMoves, SplitsTilesAndPads) {
+  EXPECT_EQ(shape_by({node("Split", {"s"}, {"a", "b"}, {attribute("axis", std::int64_t{-1})}),
+                      node("Concat", {"b", "a"}, {"t"}, {attribute("axis", std::int64_t{0})})},
+                     {}),
+            (Shape{4, 5, 2, 3}));
+  EXPECT_EQ(shape_by({node("ReduceProd", {"s"}, {"p"}), node("Tile", {"one", "three"}, {"ones"}),
+                      node("Concat", {"ones", "p"}, {"t"}, {attribute("axis", std::int64_t{0})})},
+                     {vector_of("one", {1}), vector_of("three", {3})}),
+            (Shape{1, 1, 1, 120}));
+  EXPECT_EQ(shape_by({node("ReduceProd", {"s"}, {"p"}), node("Pad", {"p", "around", "one"}, {"t"})},
+                     {vector_of("around", {1, 2}), vector_of("one", {1})}),
+            (Shape{1, 120, 1, 1}));
+}
+
+TEST(OnnxFoldedMoves, FunctionsOfElements) {
+  EXPECT_EQ(
+      shape_by({node("Neg", {"s"}, {"n"}), node("Abs", {"n"}, {"a"}), node("CastLike", {"a", "i"}, {"t"})},
+               {vector_of("i", {0})}),
+      (Shape{2, 3, 4, 5}));
+  EXPECT_EQ(shape_by({node("CumSum", {"ones", "axis"}, {"c"}), node("Sub", {"c", "ones"}, {"i"}),
+                      node("Gather", {"s", "i"}, {"t"})},
+                     {vector_of("ones", {1, 1, 1, 1}), vector_of("axis", {0})}),
+            (Shape{2, 3, 4, 5}));
+}
+
+/// What reading says of an operator on x; empty if it reads it.
+std::string problem_with(const onnx::NodeProto& op, const testing::Dimensions& x,
+                         const std::vector<onnx::TensorProto>& constants) {
+  const auto model = testing::onnx_model({.nodes = {op},
+                                          .inputs = {tensor_value("x", x)},
+                                          .outputs = {untyped_value("y")},
+                                          .initializers = constants},
+                                         17);
+  try {
+    (void)parse_network(model.SerializeAsString(), "x.onnx");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_says(const std::string& problem, const std::string& part) {
+  EXPECT_NE(problem.find(part), std::string::npos) << problem;
+}
+
+TEST(OnnxMisfits, WeightsAreForTheChannelsOfTheInput) {
+  expect_says(problem_with(node("Conv", {"x", "w"}, {"y"}), {1, 3, 8, 8}, {zeros("w", {4, 2, 3, 3})}),
+              "the weights are for 2 channels, but the input has 3");
+  expect_says(problem_with(node("Conv", {"x", "w"}, {"y"}, {attribute("group", std::int64_t{3})}),
+                           {1, 3, 8, 8}, {zeros("w", {4, 1, 3, 3})}),
+              "the weights make 4 channels, which are not those of 3 groups");
+  expect_says(problem_with(node("Conv", {"x", "w", "b"}, {"y"}), {1, 3, 8, 8},
+                           {zeros("w", {4, 3, 3, 3}), zeros("b", {5})}),
+              "the bias is for 5 channels, but the weights make 4");
+  expect_says(
+      problem_with(node("ConvTranspose", {"x", "w"}, {"y"}), {1, 3, 8, 8}, {zeros("w", {2, 4, 3, 3})}),
+      "the weights are for 2 channels, but the input has 3");
+  for (const char* const type : {"BatchNormalization", "InstanceNormalization"}) {
+    testing::Names operands{"x", "w", "w"};
+    if (std::string(type) == "BatchNormalization") operands.insert(operands.end(), {"w", "w"});
+    expect_says(problem_with(node(type, operands, {"y"}), {1, 3, 4, 4}, {zeros("w", {2})}),
+                "input 1 is for 2 channels, but the data has 3");
+  }
+}
+
+TEST(OnnxMisfits, IndicesAreInRange) {
+  const std::string said = "index is 7, expected one of 4 elements";
+  expect_says(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {7})}), said);
+  expect_says(problem_with(node("GatherElements", {"x", "i"}, {"y"}), {4, 8}, {column_of("i", {7})}), said);
+  expect_says(problem_with(node("GatherND", {"x", "i"}, {"y"}), {4, 8}, {column_of("i", {7})}), said);
+  EXPECT_EQ(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {-4, 3})}), "");
+}
+
+TEST(OnnxMisfits, ReflectionsAreOfWhatIsThere) {
+  const auto mode = attribute("mode", std::string("reflect"));
+  expect_says(problem_with(node("Pad", {"x", "p"}, {"y"}, {mode}), {4, 8}, {vector_of("p", {4, 0, 0, 0})}),
+              "reflects 4 of 4 elements");
+  EXPECT_EQ(problem_with(node("Pad", {"x", "p"}, {"y"}, {mode}), {4, 8}, {vector_of("p", {3, 0, 0, 7})}), "");
+}
+
+}  // namespace
+}  // namespace stowage
