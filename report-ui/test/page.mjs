@@ -281,9 +281,9 @@ async function isQuick() {
       `${count} buffers: opened in ${opened} ms, ${worked.toFixed(0)} ms of a processor; ` +
         `a frame takes ${frame.toFixed(1)} ms (median), ${perFrame.toFixed(1)} ms of a processor`,
     );
-    // A report opens in 2 s and moves at 30 frames; here other tests may run beside it.
-    expect(`${count} buffers open in 6 s, not ${opened} ms`, opened < 6000);
-    expect(`${count} buffers move, not ${frame} ms`, frame < 100);
+    // A report opens in 2 s and moves at 30 frames. Other tests run beside it, so only its own work is held.
+    expect(`${count} buffers open with 4 s of a processor, not ${worked} ms`, worked < 4000);
+    expect(`${count} buffers move with 80 ms of a processor, not ${perFrame} ms`, perFrame < 80);
     await page.close();
   }
 }
