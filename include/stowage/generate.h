@@ -42,6 +42,9 @@ struct GenerateOptions {
   std::vector<std::string> externs{};
   /// Operators need `add_scratch_of_kernels`; one without it gets a portable kernel.
   CKernels kernels = CKernels::portable;
+  /// The command line that makes the package, for its headers. Empty: unknown.
+  std::string command{};
+  std::vector<std::uint64_t> hashes{};  ///< XXH64 of the models' files, in their order. May be empty.
 };
 
 /// A text file; the path is relative to the folder of the package.

@@ -406,6 +406,7 @@ ExitStatus run_program(int argc, char** argv) {
   }
   stowage::cli::set_quiet(is_quiet);
   plan.typed = tflm.typed = stowage::cli::typed(argc, argv);
+  generate.typed = stowage::cli::typed_without_folders(argc, argv);
   for (const CLI::App* const given : app.get_subcommands()) stowage::cli::note_accepted(*given);
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
   if (tflm_app.parsed()) return stowage::cli::run_plan(tflm);

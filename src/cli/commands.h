@@ -147,6 +147,7 @@ struct GenerateCommand {
   std::string cases;  ///< Of the test program.
   std::string kernels = "portable";
   std::vector<std::string> externs;  ///< Types of operators.
+  std::string typed;                 ///< The command line, without folders.
   bool no_test = false;              ///< The test is not run.
   bool force = false;                ///< Files that are not its own are replaced, too.
 };

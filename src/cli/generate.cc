@@ -141,7 +141,9 @@ ExitStatus run_generate(const GenerateCommand& command) {
                                .cases = parse_cases(command.cases),
                                .seed = options.solve.seed,
                                .externs = command.externs,
-                               .kernels = parse_kernels(command.kernels)};
+                               .kernels = parse_kernels(command.kernels),
+                               .command = command.typed,
+                               .hashes = hashes_of(command.inputs)};
   if (options.stream) suit_kernels(command.plan, wanted.kernels, *options.stream);
   const InterruptWatch watch;
   options.solve.stop = watch.stop();

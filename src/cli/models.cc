@@ -12,6 +12,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "stowage/error.h"
+#include "stowage/export.h"
 #include "stowage/network.h"
 #include "stowage/open_sizes.h"
 
@@ -83,6 +84,13 @@ void expect_no_plan(const std::vector<NamedFile>& models) {
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> hashes_of(const std::vector<std::string>& texts) {
+  std::vector<std::uint64_t> hashes;
+  for (const NamedFile& model : parse_models(texts))
+    hashes.push_back(model_details(base::InputFile(model.file).bytes()).hash);
+  return hashes;
+}
 
 std::vector<NamedFile> parse_models(const std::vector<std::string>& texts) {
   std::vector<NamedFile> models;

@@ -23,6 +23,9 @@ struct NamedFile {
 /// Throws UsageError for a repeated name, and for an empty name or file.
 [[nodiscard]] std::vector<NamedFile> parse_models(const std::vector<std::string>& texts);
 
+/// XXH64 of the models' files, in their order.
+[[nodiscard]] std::vector<std::uint64_t> hashes_of(const std::vector<std::string>& texts);
+
 /// The import options of each model. With several models, their names are MODEL.NAME. Throws UsageError if no
 /// model has the name.
 [[nodiscard]] std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models,

@@ -167,12 +167,6 @@ Bytes size_of(const std::vector<ConstantArray>& arrays) {
   return sum;
 }
 
-std::string plan_text(const Plan& plan) {
-  std::ostringstream out;
-  write_json(plan, out);
-  return out.str();
-}
-
 /// A kernel's file, and headers whose name it begins with.
 void add_kernels(Package& package, const std::vector<std::string>& kernels) {
   constexpr std::array common{"stowage_kernels", "stowage_places", "stowage_windows", "stowage_test"};
@@ -237,7 +231,8 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
   if (model::has_blocks(plan)) blocks.emplace(network, program, plan);
   Model model{.network = blocks ? &blocks->network() : &network,
               .plan = blocks ? &blocks->plan() : &plan,
-              .name = options.name};
+              .name = options.name,
+              .origin = origin_of(options)};
   const run::BlockNetwork* const of_blocks = blocks ? &*blocks : nullptr;
   Sources sources(*model.network, blocks ? blocks->program() : program, *model.plan, options.name, of_blocks);
   fill(model, sources, options, of_blocks);
@@ -255,7 +250,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
                    {name + "_weights.h", weights_header_of(model, sources)},
                    {name + "_weights.c", weights_of(model, sources)},
                    {name + "_test.c", test_program_of(model, cases_of(network, plan, options))},
-                   {"plan.json", plan_text(plan)}};
+                   {"plan.json", plan_json_of(plan)}};
   const std::vector<std::string> kernels(sources.kernels().begin(), sources.kernels().end());
   add_kernels(package, kernels);
   for (GeneratedFile& file : build_files_of(model, package, kernels))

@@ -193,12 +193,12 @@ std::string run_parameters(const Model& model) {
 std::string interface_of(const Model& model, const Sources& sources) {
   const std::string big = upper(model.name);
   std::string text = fmt::format(
-      "/* {} as C, made by stowage; README.md says more.\n"
+      "/* {} as C, made by stowage; README.md says more.\n{}"
       " * No function allocates, recurses or keeps anything. */\n"
       "#ifndef {}_H\n#define {}_H\n\n#include <stdint.h>\n\n"
       "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "/* Memory that the caller provides, in bytes. */\n{}",
-      in_comment(model.source()), big, big, memory_macros(model));
+      in_comment(model.source()), model.origin, big, big, memory_macros(model));
   for (const Outlet& outlet : outlets_of(model)) text += macros_of_outlet(model, outlet);
   text += offset_macros(model);
   text += model.has_ports() ? row_interface(model) : run_interface(model);

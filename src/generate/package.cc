@@ -3,19 +3,24 @@
 #include "generate/package.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <filesystem>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "generate/text.h"
+#include "stowage/export.h"
+#include "stowage/version.h"
 
 namespace stowage::generate {
 namespace {
 
-/// The kernels as a list of files with a prefix, one after the other.
-std::string listed(const std::vector<std::string>& kernels, const std::string& prefix,
-                   const std::string& separator) {
+/// Files of kernels, each behind a space.
+std::string listed(const std::vector<std::string>& kernels) {
   std::string text;
-  for (const std::string& kernel : kernels) text += fmt::format("{}{}{}.c", separator, prefix, kernel);
+  for (const std::string& kernel : kernels) text += fmt::format(" {}.c", kernel);
   return text;
 }
 
@@ -112,29 +117,48 @@ std::string_view form_of_control(const Model& model) {
   return "where tensors are; what runs when is a list of calls";
 }
 
-std::string readme_of(const Model& model, const Package& package) {
-  const std::string big = upper(model.name);
-  std::string use;
+/// Memory, and functions that run the network in it: C that compiles beside the package.
+std::string use_of(const Model& model) {
+  const std::string& name = model.name;
+  const std::string big = upper(name);
+  std::string text = fmt::format("#include \"{}.h\"\n\n", name);
   std::string memories;
   for (const std::string& memory : memory_names(model)) {
-    use += fmt::format("static uint8_t {0}[{1}_{2}_SIZE] __attribute__((aligned({1}_{2}_ALIGNMENT)));\n",
-                       memory, big, upper(memory));
-    memories += ", " + memory;
+    text += fmt::format("static uint8_t {0}[{1}_{2}_SIZE] __attribute__((aligned({1}_{2}_ALIGNMENT)));\n",
+                        memory, big, upper(memory));
+    memories += (memories.empty() ? "" : ", ") + memory;
   }
-  if (model.has_ports()) {
-    if (bytes_kept(model) > 0) memories += ", kept";
-    use += fmt::format(
-        "{1}_state state;\n"
-        "{1}_status status = {1}_begin(&state{2});\n"
-        "while (status != {0}_DONE) {{\n"
-        "  if (status == {0}_WANTS_ROW) read_camera_line({1}_row(&state));\n"
-        "  if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n"
-        "  status = {1}_advance(&state);\n"
-        "}}\n",
-        big, model.name, memories);
-  } else {
-    use += fmt::format("\nvoid {}_run({});\n", model.name, run_parameters(model));
+  if (bytes_kept(model) > 0) {
+    text += fmt::format(
+        "static uint8_t kept[{0}_KEPT_SIZE] __attribute__((aligned({0}_{1}_ALIGNMENT)));\n\n"
+        "/* Once, before the first run; again to forget all runs. */\n"
+        "void start(void) {{ {2}_reset(kept); }}\n",
+        big, upper(memory_names(model).front()), name);
+    memories += ", kept";
   }
+  if (model.has_ports())
+    return text + fmt::format(
+                      "\nvoid infer(void (*read_line)(void *row), void (*use_result)(const void *row)) {{\n"
+                      "  {1}_state state;\n"
+                      "  {1}_status status = {1}_begin(&state, {2});\n"
+                      "  while (status != {0}_DONE) {{\n"
+                      "    if (status == {0}_WANTS_ROW) read_line({1}_row(&state));\n"
+                      "    if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n"
+                      "    status = {1}_advance(&state);\n"
+                      "  }}\n"
+                      "}}\n",
+                      big, name, memories);
+  std::string parameters;
+  for (const Outlet& outlet : outlets_of(model)) {
+    parameters += fmt::format("{}{}{} *{}", parameters.empty() ? "" : ", ", outlet.is_input ? "const " : "",
+                              c_type(model.tensor(outlet.tensor).dtype), outlet.name);
+    memories += ", " + outlet.name;
+  }
+  return text + fmt::format("\nvoid infer({}) {{ {}_run({}); }}\n", parameters.empty() ? "void" : parameters,
+                            name, memories);
+}
+
+std::string readme_of(const Model& model, const Package& package) {
   return fmt::format(
       "# {0}\n\n"
       "C99 that runs the network of {1} inside its memory plan. Made by stowage.\n\n"
@@ -152,17 +176,33 @@ std::string readme_of(const Model& model, const Package& package) {
       "`{0}.h` says what each function does. `make test` runs the network on known inputs on this machine,\n"
       "`make m4` on a Cortex-M4 in QEMU. Add all `.c` files but `{0}_test.c` to your project. Weights get "
       "the\n"
-      "attribute of the macro `{10}_WEIGHTS_SECTION`, if you define it.\n{11}",
+      "attribute of the macro `{10}_WEIGHTS_SECTION`, if you define it.\n{11}{13}",
       model.name, in_comment(model.source()), package.arena, package.state, package.weights, package.control,
-      package.steps, package.multiplies, outlet_rows(model), use, upper(model.name),
+      package.steps, package.multiplies, outlet_rows(model), use_of(model), upper(model.name),
       model.calls_cmsis_nn ? "\nIt calls CMSIS-NN, which is not part of this folder: add its sources and its "
                              "`Include` to your "
                              "project.\n`make m4 CMSIS_NN=FOLDER CMSIS_CORE=FOLDER` takes them from there.\n"
                            : "",
-      form_of_control(model));
+      form_of_control(model), licence_text);
 }
 
 }  // namespace
+
+std::string origin_of(const GenerateOptions& options) {
+  std::string text = fmt::format(" * Version {}", version);
+  if (!options.command.empty()) text += fmt::format(", by: {}", in_comment(options.command));
+  text += "\n";
+  for (const std::uint64_t hash : options.hashes)
+    text += fmt::format(" * The model's file has the hash {:016x} (XXH64).\n", hash);
+  return text;
+}
+
+std::string plan_json_of(Plan plan) {
+  for (ModelInfo& model : plan.models) model.source = std::filesystem::path(model.source).filename().string();
+  std::ostringstream out;
+  write_json(plan, out);
+  return std::move(out).str();
+}
 
 std::string weights_header_of(const Model& model, const Sources& sources) {
   const std::string big = upper(model.name);
@@ -196,6 +236,32 @@ std::string weights_of(const Model& model, const Sources& sources) {
          numbers;
 }
 
+std::vector<GeneratedFile> component_files_of(const std::string& name,
+                                              const std::vector<std::string>& sources, bool calls_cmsis_nn) {
+  const std::string cmake = fmt::format(
+      "# In ESP-IDF this is a component; elsewhere a library.\n"
+      "set({0}_sources {1})\n"
+      "if(ESP_PLATFORM)\n  idf_component_register(SRCS ${{{0}_sources}} INCLUDE_DIRS .)\n"
+      "else()\n  cmake_minimum_required(VERSION 3.16)\n  project({0} C)\n"
+      "  add_library({0} STATIC ${{{0}_sources}})\n"
+      "  target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\n{2}endif()\n",
+      name, fmt::join(sources, " "),
+      calls_cmsis_nn ? fmt::format("  target_link_libraries({} PUBLIC cmsis-nn)\n", name) : "");
+  const std::string zephyr = fmt::format(
+      "zephyr_library_named({0})\nzephyr_include_directories(..)\nzephyr_library_sources(../{1})\n", name,
+      fmt::join(sources, " ../"));
+  const std::string library = fmt::format(
+      "{{\n  \"name\": \"{0}\",\n  \"version\": \"1.0.0\",\n  \"description\": \"A neural network as C, made "
+      "by stowage\",\n"
+      "  \"build\": {{\"srcDir\": \".\", \"srcFilter\": [\"+<*.c>\", \"-<*_test.c>\"]}}\n}}\n",
+      name);
+  return {{"CMakeLists.txt", cmake},
+          {"idf_component.yml", "version: \"1.0.0\"\ndescription: A neural network as C, made by stowage\n"},
+          {"library.json", library},
+          {"zephyr/module.yml", fmt::format("name: {}\nbuild:\n  cmake: zephyr\n", name)},
+          {"zephyr/CMakeLists.txt", zephyr}};
+}
+
 std::vector<GeneratedFile> build_files_of(const Model& model, const Package& package,
                                           const std::vector<std::string>& kernels) {
   std::string make = makefile;
@@ -204,33 +270,12 @@ std::vector<GeneratedFile> build_files_of(const Model& model, const Package& pac
   replace_all(make, "@BUILD@", model.calls_cmsis_nn ? build_cmsis_nn : "");
   replace_all(make, "@OBJECT@", model.calls_cmsis_nn ? " cmsis_nn_$@.o" : "");
   replace_all(make, "@NAME@", model.name);
-  replace_all(make, "@KERNELS@", listed(kernels, "", " "));
-  const std::string sources = fmt::format("{0}.c {0}_weights.c{1}", model.name, listed(kernels, "", " "));
-  const std::string cmake = fmt::format(
-      "# In ESP-IDF this is a component; elsewhere a library.\n"
-      "set({0}_sources {1})\n"
-      "if(ESP_PLATFORM)\n  idf_component_register(SRCS ${{{0}_sources}} INCLUDE_DIRS .)\n"
-      "else()\n  cmake_minimum_required(VERSION 3.16)\n  project({0} C)\n"
-      "  add_library({0} STATIC ${{{0}_sources}})\n"
-      "  target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\n{2}endif()\n",
-      model.name, sources,
-      model.calls_cmsis_nn ? fmt::format("  target_link_libraries({} PUBLIC cmsis-nn)\n", model.name) : "");
-  const std::string zephyr_cmake = fmt::format(
-      "zephyr_library_named({0})\nzephyr_include_directories(..)\nzephyr_library_sources(../{0}.c "
-      "../{0}_weights.c{1})\n",
-      model.name, listed(kernels, "../", " "));
-  const std::string library = fmt::format(
-      "{{\n  \"name\": \"{0}\",\n  \"version\": \"1.0.0\",\n  \"description\": \"A neural network as C, made "
-      "by stowage\",\n"
-      "  \"build\": {{\"srcDir\": \".\", \"srcFilter\": [\"+<*.c>\", \"-<*_test.c>\"]}}\n}}\n",
-      model.name);
-  return {{"README.md", readme_of(model, package)},
-          {"Makefile", make},
-          {"CMakeLists.txt", cmake},
-          {"idf_component.yml", "version: \"1.0.0\"\ndescription: A neural network as C, made by stowage\n"},
-          {"library.json", library},
-          {"zephyr/module.yml", fmt::format("name: {}\nbuild:\n  cmake: zephyr\n", model.name)},
-          {"zephyr/CMakeLists.txt", zephyr_cmake}};
+  replace_all(make, "@KERNELS@", listed(kernels));
+  std::vector<std::string> sources{model.name + ".c", model.name + "_weights.c"};
+  for (const std::string& kernel : kernels) sources.push_back(kernel + ".c");
+  std::vector<GeneratedFile> files = component_files_of(model.name, sources, model.calls_cmsis_nn);
+  files.insert(files.begin(), {{"README.md", readme_of(model, package)}, {"Makefile", make}});
+  return files;
 }
 
 }  // namespace stowage::generate

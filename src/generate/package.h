@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "generate/program.h"
@@ -12,7 +13,25 @@ namespace stowage::generate {
 [[nodiscard]] std::string weights_header_of(const Model& model, const Sources& sources);
 [[nodiscard]] std::string weights_of(const Model& model, const Sources& sources);
 
-/// README.md, Makefile, CMakeLists.txt, and what Zephyr, ESP-IDF and PlatformIO want. `package` has all figures.
+/// Lines of a comment: the version, the command, and the hash of the model's file, as far as they are known.
+[[nodiscard]] std::string origin_of(const GenerateOptions& options);
+/// The plan as JSON. Names of models' files have no folder: packages go to other machines.
+[[nodiscard]] std::string plan_json_of(Plan plan);
+
+/// What README.md says of licences.
+inline constexpr std::string_view licence_text =
+    "\n## Licence\n\nFiles named `stowage_*` are kernels of stowage, under the Apache License 2.0, as each "
+    "of them "
+    "says\n(https://www.apache.org/licenses/LICENSE-2.0). All others are made of your model: stowage claims "
+    "no right "
+    "in them.\n";
+
+/// CMakeLists.txt, and what Zephyr, ESP-IDF and PlatformIO want. Sources are files beside it.
+[[nodiscard]] std::vector<GeneratedFile> component_files_of(const std::string& name,
+                                                            const std::vector<std::string>& sources,
+                                                            bool calls_cmsis_nn);
+
+/// These, README.md and Makefile. `package` has all figures.
 [[nodiscard]] std::vector<GeneratedFile> build_files_of(const Model& model, const Package& package,
                                                         const std::vector<std::string>& kernels);
 

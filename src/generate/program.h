@@ -19,6 +19,7 @@ struct Model {
   const Network* network = nullptr;
   const Plan* plan = nullptr;
   std::string name{};
+  std::string origin{};  ///< Lines of a comment: what made the package of what.
   Schedule schedule{};
   std::vector<Function> functions{};       ///< In the order of Schedule::operators.
   std::optional<Loops> loops{};            ///< Of a plan that follows an affine schedule.

@@ -5,10 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
-#include <sstream>
 #include <utility>
 
+#include "generate/package.h"
 #include "generate/text.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -122,8 +123,8 @@ std::string readme_of(const Plan& plan, const std::string& name, const std::vect
       "| model | state | weights | control tables | steps |\n|---|---|---|---|---|\n{3}\n"
       "`{0}.h` says in which order they run. `make test` runs each on known inputs on this machine. Add all "
       "`.c` "
-      "files\nbut those that end in `_test.c` to your project.\n",
-      name, names.size(), memories, rows);
+      "files\nbut those that end in `_test.c` to your project.\n{4}",
+      name, names.size(), memories, rows, licence_text);
 }
 
 Package package_of_several(std::span<const Network> networks, const Plan& plan,
@@ -137,6 +138,7 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   for (const std::size_t model : order_of(plan)) {
     GenerateOptions own = options;
     own.name = name_of_model(plan, options.name, model);
+    if (!options.hashes.empty()) own.hashes = {options.hashes.at(model)};
     if (std::ranges::find(names, own.name) != names.end())
       throw UsageError(fmt::format("two models have the name {} in C", own.name));
     std::erase_if(own.externs, [&](const std::string& type) {
@@ -160,12 +162,15 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   std::vector<std::string> kernels;
   for (const std::string& path : paths)
     if (path.starts_with("stowage_") && path.ends_with(".c")) kernels.push_back(path);
-  std::ostringstream json;
-  write_json(plan, json);
   all.files.insert(all.files.begin(), {options.name + ".h", header_of(plan, options.name, names)});
-  all.files.push_back({"plan.json", json.str()});
+  all.files.push_back({"plan.json", plan_json_of(plan)});
   all.files.push_back({"README.md", readme_of(plan, options.name, names, packages)});
   all.files.push_back({"Makefile", makefile_of(names, kernels)});
+  std::vector<std::string> sources;
+  for (const std::string& own : names) sources.insert(sources.end(), {own + ".c", own + "_weights.c"});
+  sources.insert(sources.end(), kernels.begin(), kernels.end());
+  const bool calls_cmsis_nn = std::ranges::find(kernels, "stowage_cmsis_nn.c") != kernels.end();
+  std::ranges::move(component_files_of(options.name, sources, calls_cmsis_nn), std::back_inserter(all.files));
   return all;
 }
 

@@ -41,6 +41,42 @@ TEST(CliGenerate, WritesAPackageThatPassesItsOwnTest) {
   EXPECT_NE(made.output.find("my_net: 3 of 3 cases as expected"), std::string::npos) << made.output;
 }
 
+TEST(CliGenerate, SaysWhatItIsMadeOfAndByWhat) {
+  const TemporaryDirectory directory;
+  directory.write("in/a.tflite", model_of("RELU"));
+  directory.write("in/b.tflite", model_of("TANH"));
+  ASSERT_EQ(run_stowage(directory.path(), {"generate", (directory / "in/a.tflite").string(), "--seed", "3",
+                                           "--no-test", "-o", "out/c"})
+                .status,
+            0);
+  const std::string header = directory.read("out/c/a.h");
+  EXPECT_NE(header.find(" * Version 0.1.0, by: 'stowage generate a.tflite --seed 3 --no-test -o c'\n"),
+            std::string::npos)
+      << header;
+  EXPECT_NE(header.find(" (XXH64)."), std::string::npos) << header;
+  EXPECT_NE(directory.read("out/c/README.md").find("Apache License 2.0"), std::string::npos);
+  EXPECT_EQ(directory.read("out/c/stowage_places.h").rfind("/* SPDX-License-Identifier: ", 0), 0);
+  ASSERT_EQ(
+      run_stowage(directory.path(), {"generate", "in/a.tflite", "in/b.tflite", "--no-test", "-o", "both"})
+          .status,
+      0);
+  for (const auto& it : std::filesystem::recursive_directory_iterator(directory.path()))
+    if (it.is_regular_file() && it.path().extension() != ".tflite") {
+      const std::string text =
+          directory.read(std::filesystem::relative(it.path(), directory.path()).string());
+      EXPECT_EQ(text.find(directory.path().string()), std::string::npos) << it.path();
+      EXPECT_EQ(text.find("in/a.tflite"), std::string::npos) << it.path();
+    }
+  const std::string cmake = directory.read("both/CMakeLists.txt");
+  EXPECT_NE(
+      cmake.find("set(models_sources models_a.c models_a_weights.c models_b.c models_b_weights.c stowage_"),
+      std::string::npos)
+      << cmake;
+  for (const char* const file :
+       {"library.json", "idf_component.yml", "zephyr/module.yml", "zephyr/CMakeLists.txt"})
+    EXPECT_TRUE(std::filesystem::exists(directory / "both" / file)) << file;
+}
+
 TEST(CliGenerate, TakesAPlan) {
   const TemporaryDirectory directory;
   directory.write("net.tflite", model_of("RELU"));

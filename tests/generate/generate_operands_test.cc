@@ -169,18 +169,19 @@ TEST(GenerateOperands, VariablesKeepWhatRunsAssign) {
   EXPECT_FALSE(run.fault);
   Package package = generate_package(network, plan, {.name = "sums"});
   EXPECT_EQ(package.state, 16);
+  const std::string readme = std::ranges::find(package.files, "README.md", &GeneratedFile::path)->content;
+  const std::size_t code = readme.find("```c\n") + 5;
   for (GeneratedFile& file : package.files)
     if (file.path == "sums_test.c")
-      file.content = R"(#include "sums.h"
+      file.content = readme.substr(code, readme.find("```", code) - code) + R"(
 int main(void) {
-  static uint64_t arena[SUMS_ARENA_SIZE / 8 + 1], kept[SUMS_KEPT_SIZE / 8 + 1];
   const float x[4] = {1, 1, 1, 2};
   float y[4];
   int session, n, i, faults = 0;
   for (session = 0; session < 2; session++) {
-    sums_reset(kept);
+    start();
     for (n = 1; n < 4; n++) {
-      sums_run(arena, kept, x, y);
+      infer(x, y);
       for (i = 0; i < 4; i++) faults += y[i] != (float)(i + 1) + (float)n * x[i];
     }
   }

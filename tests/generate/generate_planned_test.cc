@@ -7,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "c_packages.h"
 #include "onnx_models.h"
 #include "stowage/error.h"
 #include "stowage/generate.h"
 #include "stowage/network.h"
+#include "temporary.h"
 
 namespace stowage {
 namespace {
@@ -49,6 +51,28 @@ TEST(GeneratePlanned, WeighsRingsAndSaysSoInTheReadme) {
   EXPECT_EQ(readme_of(other.package).find("would take an arena of "), std::string::npos);
   const auto cost_of = [](const Package& it) { return it.arena + it.state + it.control; };
   EXPECT_LE(cost_of(made.package), cost_of(other.package));
+}
+
+TEST(GeneratePlanned, TheReadmeHasCodeThatCompilesAndRuns) {
+  Package package = plan_package({chain_of_relus()}, by_rows(), {.name = "net", .cases = 0}).package;
+  const auto content_of = [&](const char* path) -> std::string& {
+    return std::ranges::find(package.files, path, &GeneratedFile::path)->content;
+  };
+  const std::string readme = content_of("README.md");
+  const std::size_t code = readme.find("```c\n") + 5;
+  content_of("net_test.c") = readme.substr(code, readme.find("```", code) - code) + R"(
+static int rows;
+static void give(void *row) { *(float *)row = 1; rows++; }
+static void take(const void *row) { rows -= *(const float *)row >= 0; }
+int main(void) {
+  infer(give, take);
+  return rows;
+}
+)";
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  packages.add("net", package);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
 TEST(GeneratePlanned, SaysWhyThereAreNoRows) {

@@ -21,6 +21,7 @@ TemporaryDirectory::~TemporaryDirectory() {
 }
 
 void TemporaryDirectory::write(std::string_view name, std::string_view content) const {
+  std::filesystem::create_directories((path_ / name).parent_path());
   std::ofstream stream(path_ / name, std::ios::binary);
   stream << content;
   stream.close();

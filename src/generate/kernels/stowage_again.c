@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that are computed again. Whoever reads one finds it a few steps back: few rows wait. */
 #include "stowage_kernels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ADD, SUB and MUL of int8 and int16. Sums bring both numbers to twice the larger scale, with bits to spare. */
 #include "stowage_kernels.h"
 

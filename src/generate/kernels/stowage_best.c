@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TopK. NaN is above all numbers; equal ones are in their order. Each next one is the best of those that come behind the
  * one before it, so that no list of places is needed. */
 #include <math.h>

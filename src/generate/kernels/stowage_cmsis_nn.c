@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "stowage_cmsis_nn.h"
 
 #include "arm_nnfunctions.h"

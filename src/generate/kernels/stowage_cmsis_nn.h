@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that call CMSIS-NN, which is not part of this package: add it to the project, and the folder of
  * arm_nnfunctions.h to the include path.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of float32 over columns that lie apart: `rows` are columns of the image, and a call computes a column of the
  * output. Sums go line by line, as over lines, which gives the same bits. */
 #include "stowage_kernels.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CONV_2D and FULLY_CONNECTED of float32. Each channel sums in the order of the window, which gives the bits of a
  * plain loop; several channels are summed side by side. */
 #include "stowage_kernels.h"

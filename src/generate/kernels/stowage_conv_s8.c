@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CONV_2D and FULLY_CONNECTED of int8.
  *
  * The bias contains the zero point of the input times all weights. So padding counts as the zero point, and inside

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small C libraries copy byte by byte. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DEPTHWISE_CONV_2D of float32. Each channel sums in the order of the window. */
 #include "stowage_kernels.h"
 

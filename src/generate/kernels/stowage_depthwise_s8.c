@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DEPTHWISE_CONV_2D of int8. Padding counts as the zero point of the input, as in stowage_conv_s8.c. Four channels
  * are summed together, so that the loops around them cost little. */
 #include "stowage_kernels.h"

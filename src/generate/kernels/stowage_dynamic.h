@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of 8 bits whose scales are known only when they are there, and sums of products of such numbers. */
 #ifndef STOWAGE_DYNAMIC_H
 #define STOWAGE_DYNAMIC_H

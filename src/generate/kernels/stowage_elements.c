@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of elements that are more than an expression. */
 #include <math.h>
 

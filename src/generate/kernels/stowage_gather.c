@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that read at places which indices give. What is out of range is zeros. */
 #include <string.h>
 

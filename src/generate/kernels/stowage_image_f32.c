@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows over images of float32 whose channels follow each other in each row. Sums begin with the bias and go channel
  * by channel, which gives the bits of a plain loop. */
 #include <math.h>

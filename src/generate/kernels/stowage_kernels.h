@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels for networks that stowage has planned: C99 without dependencies.
  *
  * A tensor's rows may lie anywhere in memory, so kernels that move windows get a pointer for each row; a null pointer

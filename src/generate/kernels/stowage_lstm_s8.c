@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with an int16 cell state. Each of four gates is a layer of the input plus one of
  * the last output, in 12 fraction bits, squashed to 15 by lines between the values of a table. */
 #include <string.h>

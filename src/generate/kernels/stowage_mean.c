@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MEAN and SUM of int8. Each output adds its inputs in their order. */
 #include "stowage_kernels.h"
 

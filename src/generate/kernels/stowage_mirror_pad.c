@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each element of the output, in order, is one of the input. */
 #include <string.h>
 

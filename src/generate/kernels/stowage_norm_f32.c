@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InstanceNormalization and GroupNormalization. Mean and variance of a channel are updated with each element; channels
  * of a group are joined by the number of their elements. Sources: B. P. Welford, 1962; T. F. Chan, G. H. Golub, R. J.
  * LeVeque, 1979. */

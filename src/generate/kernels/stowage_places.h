@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where tensors are in memory, and fixed-point numbers: what all kernels build on. */
 #ifndef STOWAGE_PLACES_H
 #define STOWAGE_PLACES_H

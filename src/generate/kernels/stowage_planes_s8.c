@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of int8 over images whose channels lie apart, each a plane of its own. */
 #include "stowage_kernels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AVERAGE_POOL_2D and MAX_POOL_2D, for a file that defines the types `element`, `total` (of sums) and `pool_layer`, the
  * functions `average` and `limited`, and the macros LEAST and POOL, which makes names. Padding does not count. Sums go
  * row by row, then column by column.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pools of int8. Averages round halves away from zero. */
 #include "stowage_windows.h"
 

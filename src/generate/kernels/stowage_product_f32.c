@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices of float32. Each output adds its products in their order. */
 #include "stowage_windows.h"
 

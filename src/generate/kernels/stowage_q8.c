@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of 8 bits element by element. */
 #include "stowage_q8.h"
 

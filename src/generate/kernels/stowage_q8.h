@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operators of ONNX on numbers of 8 bits with scales. Signed and unsigned numbers are treated alike: `flip` is 128 for
  * signed ones, so that byte ^ flip counts from the least number on, and zero points count so, too. */
 #ifndef STOWAGE_Q8_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows over images of 8 bits whose channels follow each other in each row, and rows of matrices. Padding counts as
  * the zero point. Two output channels are summed together, eight places at a time. */
 #include "stowage_q8.h"

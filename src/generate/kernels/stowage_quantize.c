@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* QUANTIZE and DEQUANTIZE. Reals out of range become the nearest number of the type, NaN becomes 0. */
 #include <math.h>
 #include <string.h>

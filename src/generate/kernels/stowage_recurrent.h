@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RNN, GRU and LSTM of ONNX, with the functions sigmoid and tanh. Every item of a batch is a sequence with a state of its
  * own: its last output, and of an LSTM the numbers of its cells. */
 #ifndef STOWAGE_RECURRENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RNN, GRU and LSTM on float32. A whole run needs no memory: the output before is in the output, and the numbers of cells
  * are where the very last output will be, unless they are an output, too. */
 #include "stowage_recurrent.h"

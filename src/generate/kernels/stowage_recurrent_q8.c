@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LSTM whose weights are bytes. The input becomes bytes with the range of all its numbers, and before each step so does
  * the last output, with that of all items. Each number becomes a byte again for each block of cells, for which there
  * is no other memory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RESIZE_NEAREST_NEIGHBOR, RESIZE_BILINEAR and Resize, one row of the output. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SOFTMAX of float32. */
 #include <float.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SOFTMAX of int8. Exponentials come from a table; their sum has 12 integer bits, and its reciprocal is found by
  * Newton's method in fixed point. Source: gemmlowp's fixed-point arithmetic. */
 #include "stowage_kernels.h"

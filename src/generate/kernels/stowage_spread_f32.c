@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ConvTranspose of float32: each row of the input that a row of the output is made of is spread over it. Sums begin
  * with the bias and go channel by channel, then tap by tap, which gives the bits of a plain loop. */
 #include "stowage_windows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SVDF of int8: each filter keeps the last results of its features, and sums them up with weights of time. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of 8 bits by a table of all results. */
 #include "stowage_kernels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For test programs: memory between guards; in QEMU (STOWAGE_QEMU) also the depth of the stack and the number of
  * instructions of a run. */
 #ifndef STOWAGE_TEST_H

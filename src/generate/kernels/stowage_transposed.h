@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TRANSPOSE_CONV, for a file that defines the types `element`, `total` (of sums) and `conv_layer`, the functions
  * `product` (of an input and a weight) and `result`, and the macro TRANSPOSED, the name. Each output sums up its
  * products in the order of the input. */

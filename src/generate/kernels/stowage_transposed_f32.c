@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transposed convolutions of float32. */
 #include "stowage_windows.h"
 

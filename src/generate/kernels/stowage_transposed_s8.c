@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transposed convolutions of int8. */
 #include "stowage_windows.h"
 

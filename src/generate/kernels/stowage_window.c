@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "stowage_kernels.h"
 
 void stowage_window(uint8_t *const *memory, const stowage_place *place, int32_t first, int32_t taps,

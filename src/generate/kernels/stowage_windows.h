@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that move windows: convolutions, products and pools. One call computes one row of the output. */
 #ifndef STOWAGE_WINDOWS_H
 #define STOWAGE_WINDOWS_H
