@@ -3,7 +3,7 @@
 #   scripts/test.sh          cases of other programs to compare with, all tests with GCC, the installed
 #                            package, the Python package, the page of reports; with clang under address and
 #                            undefined-behaviour sanitizers, tests of all that reads files, checks plans or
-#                            runs networks, random cases of the whole pipeline, and a few seconds of fuzzing
+#                            runs networks, and a few seconds of fuzzing
 #   scripts/test.sh --long   also all tests under sanitizers, the large networks in all their plans, a campaign
 #                            of 24 000 random cases, a million mutants of ONNX files, the thread sanitizer and
 #                            100 repetitions of the tests that start threads, clang-tidy, ten minutes per
@@ -76,14 +76,21 @@ around_the_program >build/around.txt 2>&1 &
 around=$!
 
 step "clang, address and undefined-behaviour sanitizers"
-$long || folders="base;check;export;import;kernels;model;run;tflm"
-$long || c_library=OFF
-build asan stowage_tests stowage_campaign fuzzers
+campaign=stowage_campaign
+if ! $long; then
+  folders="base;check;import;kernels;model;run"
+  c_library=OFF
+  campaign=
+fi
+# shellcheck disable=SC2086
+build asan stowage_tests $campaign fuzzers
 wait "$around" || { cat build/around.txt; exit 1; }
 cat build/around.txt
 run_tests_at_once asan
-seq 1 2 | xargs -P "$(nproc)" -I{} \
-  build/asan/tests/campaign/stowage_campaign --cases 100 --seed {} --folder build/campaign
+if $long; then
+  seq 1 2 | xargs -P "$(nproc)" -I{} \
+    build/asan/tests/campaign/stowage_campaign --cases 100 --seed {} --folder build/campaign
+fi
 folders=""
 c_library=ON
 
