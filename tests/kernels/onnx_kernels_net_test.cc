@@ -410,6 +410,35 @@ TEST(OnnxKernels, Quantised) {
                  "the scale is [3], expected [2]");
 }
 
+TEST(OnnxKernels, FunctionsOfBytes) {
+  using Byte = std::uint8_t;
+  const auto of = [](const char* type, const Array& x, float scale, const Array& zero, float output_scale,
+                     const Array& output_zero) {
+    return KernelCall{.type = type,
+                      .inputs = {x, floats({}, {scale}), zero, floats({}, {output_scale}), output_zero},
+                      .outputs = {Array{x.dtype, x.shape, std::vector<std::byte>(x.data.size())}}};
+  };
+  KernelCall relu = of("com.microsoft.QLinearLeakyRelu", array<Byte>({4}, {0, 128, 130, 255}), 0.1F,
+                       array<Byte>({}, {128}), 0.05F, array<Byte>({}, {100}));
+  relu.attributes = {{"alpha", 0.1F}};
+  EXPECT_EQ(values_of<Byte>(outputs_of(relu)[0]), (Reals{74, 100, 104, 255}));
+  const auto signed_bytes = [](const Shape& shape, const Reals& x) { return array<std::int8_t>(shape, x); };
+  const KernelCall sigmoid = of("com.microsoft.QLinearSigmoid", signed_bytes({3}, {-128, 0, 64}), 0.05F,
+                                signed_bytes({}, {0}), 1.0F / 256, signed_bytes({}, {-128}));
+  EXPECT_EQ(values_of<std::int8_t>(outputs_of(sigmoid)[0]), (Reals{-128, 0, 118}));
+  KernelCall softmax = of("com.microsoft.QLinearSoftmax", signed_bytes({2, 2}, {0, 0, 10, -10}), 0.1F,
+                          signed_bytes({}, {0}), 1.0F / 256, signed_bytes({}, {-128}));
+  softmax.attributes = {{"axis", std::int64_t{0}}};
+  EXPECT_EQ(values_of<std::int8_t>(outputs_of(softmax)[0]), (Reals{-59, 59, 59, -59}));
+  softmax.attributes.emplace_back("opset", std::int64_t{12});  // all from the axis on is one row
+  EXPECT_EQ(values_of<std::int8_t>(outputs_of(softmax)[0]), (Reals{-78, -78, 9, -109}));
+  expect_refused({.type = "com.microsoft.QLinearSigmoid",
+                  .inputs = {signed_bytes({2}, {1, 2}), floats({2}, {1, 1}), signed_bytes({}, {0}),
+                             floats({}, {1}), signed_bytes({}, {0})},
+                  .outputs = {result<std::int8_t>({2})}},
+                 "input 1 is not one scale");
+}
+
 TEST(OnnxKernels, Pictures) {
   const Array x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
   const auto resize = [&](const std::string& mode, const Shape& shape, const Reals& scales) {
@@ -490,6 +519,13 @@ std::map<std::string_view, KernelCall> special_calls() {
       call.inputs.emplace_back(array<std::uint8_t>({}, {2}));
     }
   }
+  for (const char* const type : {"com.microsoft.QLinearLeakyRelu", "com.microsoft.QLinearSigmoid"}) {
+    KernelCall& call = calls[type] = of(std::uint8_t{}, 1);
+    for (int i = 0; i < 2; ++i) {
+      call.inputs.emplace_back(floats({}, {0.5}));
+      call.inputs.emplace_back(array<std::uint8_t>({}, {2}));
+    }
+  }
   calls["BatchNormalization"] = of(float{}, 1);
   for (int i = 0; i < 4; ++i) calls["BatchNormalization"].inputs.emplace_back(floats({3}, {1, 2, 3}));
   for (const char* const type : {"Scatter", "ScatterElements", "ScatterND"}) {
@@ -556,7 +592,7 @@ TEST(OnnxKernels, WriteOverWhatTheyMay) {
     }
     EXPECT_TRUE(is_checked);
   }
-  EXPECT_EQ(checked, 104);
+  EXPECT_EQ(checked, 106);
 }
 
 }  // namespace

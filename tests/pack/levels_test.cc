@@ -229,7 +229,7 @@ TEST(Levels, TheCostBoundIsExactWhereBuffersNeedNotBeSplit) {
 }
 
 TEST(Levels, AreNeverWorseThanFreeList) {
-  const std::uint64_t problems = testing::is_in_a_hurry() ? 4 : 16;
+  const std::uint64_t problems = testing::is_in_a_hurry() ? 4 : testing::cases_of(16);
   std::size_t better = 0;
   for (std::uint64_t seed = 0; seed < problems && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

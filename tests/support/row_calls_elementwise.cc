@@ -102,6 +102,14 @@ void add_quantized(std::vector<Call>& calls) {
                        .dtypes = {int8},
                        .output_dtype = int8});
   }
+  for (const char* const type : {"com.microsoft.QLinearLeakyRelu", "com.microsoft.QLinearSigmoid"})
+    calls.push_back({.type = type,
+                     .data = {image},
+                     .constants = {scales({}), zeros({}), scales({}), zeros({})},
+                     .output = image,
+                     .version = 1,
+                     .dtypes = {int8},
+                     .output_dtype = int8});
   calls.push_back({.type = "com.microsoft.QLinearGlobalAveragePool",
                    .data = {image},
                    .constants = {scales({}), zeros({}), scales({}), zeros({})},

@@ -1,9 +1,9 @@
-// Operators of onnxruntime on bytes with scales: sums, products, means and joins.
+// Operators of onnxruntime on bytes with scales: sums, products, means, joins and functions.
 //
 // Each computes in integers what the real operator would give, and rounds once. A product or a mean is an exact
 // sum of int32, which one real factor brings to the scale of the output, as in QLinearConv. A sum of two numbers has a
 // factor of 22 bits for each, so that it needs no real number at all. onnxruntime computes the sum in float32: results
-// differ by at most one step.
+// differ by at most one step. A function is computed in float32, of the real number that a byte stands for.
 
 #include "kernels/onnx/quantized.h"
 
@@ -282,6 +282,81 @@ Kernel joined_planes(const Signature& signature) {
   });
 }
 
+/// What the bytes of an input stand for, and the byte of a real number of the output. Each has a scale and a zero point.
+template <typename Stored>
+struct Reals {
+  const Pointers& pointers;
+  std::size_t scale;  ///< The input that has the scale of the input.
+  std::size_t scale_of_output;
+
+  [[nodiscard]] float real(Stored byte) const {
+    return static_cast<float>(byte - zero_point<Stored>(pointers, scale + 1)) * scale_at(pointers, scale);
+  }
+  [[nodiscard]] Stored byte(float real) const {
+    const double steps = std::nearbyint(static_cast<double>(real / scale_at(pointers, scale_of_output)));
+    return onnx_ops::whole<Stored>(steps +
+                                   static_cast<double>(zero_point<Stored>(pointers, scale_of_output + 1)));
+  }
+};
+
+void expect_bytes_like_first(const Signature& signature) {
+  const Argument& input = input_of(signature, 0);
+  expect_shape(output_of(signature), input.shape, "the output");
+  expect_dtype(output_of(signature), input.dtype, "the output");
+  for (const std::size_t i : {1U, 3U}) expect_scale_and_zero(signature, i, input.dtype);
+}
+
+/// The function of each element: x, its scale, its zero point; those of the output.
+template <typename Function>
+Kernel of_each(const Signature& signature, const Function& function) {
+  expect_bytes_like_first(signature);
+  const Argument& input = input_of(signature, 0);
+  return for_type(input.dtype, bytes_with_scales, [&]<typename Stored>() -> Kernel {
+    return {.run = [count = count_of(input.shape), function](const Pointers& pointers) {
+      const Reals<Stored> reals{pointers, 1, 3};
+      for (std::int64_t i = 0; i < count; ++i)
+        pointers.output<Stored>(0)[i] = reals.byte(function(reals.real(pointers.input<Stored>(0)[i])));
+    }};
+  });
+}
+
+Kernel leaky_relu_of_bytes(const Signature& signature) {
+  const float alpha = signature.attributes.real("alpha", 0.01F);
+  return of_each(signature, [alpha](float x) { return x < 0 ? alpha * x : x; });
+}
+
+Kernel sigmoid_of_bytes(const Signature& signature) {
+  return of_each(signature, [](float x) { return 1 / (1 + std::exp(-x)); });
+}
+
+/// As Softmax of the operator set in the attribute `opset`: before 13, all dimensions from the axis on are one row.
+Kernel softmax_of_bytes(const Signature& signature) {
+  expect_bytes_like_first(signature);
+  const Argument& input = input_of(signature, 0);
+  const std::size_t rank = input.shape.size();
+  const std::size_t axis = axis_of(signature.attributes.integer("axis", -1), rank);
+  Split split = split_at(input.shape, axis);
+  if (signature.attributes.integer("opset", 13) < 13)
+    split = {.outer = split.outer, .size = split.size * split.inner, .inner = 1};
+  return for_type(input.dtype, bytes_with_scales, [&]<typename Stored>() -> Kernel {
+    return {.run = [split](const Pointers& pointers) {
+      const Reals<Stored> reals{pointers, 1, 3};
+      for (std::int64_t i = 0; i < split.outer * split.inner; ++i) {
+        const std::int64_t start = i / split.inner * split.size * split.inner + i % split.inner;
+        const auto* const from = pointers.input<Stored>(0) + start;
+        auto* const to = pointers.output<Stored>(0) + start;
+        float most = -std::numeric_limits<float>::infinity();
+        for (std::int64_t k = 0; k < split.size; ++k)
+          most = std::max(most, reals.real(from[k * split.inner]));
+        const auto power = [&](std::int64_t k) { return std::exp(reals.real(from[k * split.inner]) - most); };
+        float total = 0;
+        for (std::int64_t k = 0; k < split.size; ++k) total += power(k);
+        for (std::int64_t k = 0; k < split.size; ++k) to[k * split.inner] = reals.byte(power(k) / total);
+      }
+    }};
+  });
+}
+
 }  // namespace
 
 TablePart quantized_kernels() {
@@ -289,7 +364,10 @@ TablePart quantized_kernels() {
           {"com.microsoft.QLinearAdd", pair<true>},
           {"com.microsoft.QLinearConcat", joined_planes},
           {"com.microsoft.QLinearGlobalAveragePool", mean_of_planes},
-          {"com.microsoft.QLinearMul", pair<false>}};
+          {"com.microsoft.QLinearLeakyRelu", leaky_relu_of_bytes},
+          {"com.microsoft.QLinearMul", pair<false>},
+          {"com.microsoft.QLinearSigmoid", sigmoid_of_bytes},
+          {"com.microsoft.QLinearSoftmax", softmax_of_bytes}};
 }
 
 }  // namespace stowage::kernels::onnx_ops
