@@ -95,7 +95,7 @@ folders=""
 c_library=ON
 
 step "fuzzing"
-if $long; then scripts/fuzz.sh build/asan 600; else scripts/fuzz.sh build/asan 2; fi
+if $long; then scripts/fuzz.sh build/asan 600; else scripts/fuzz.sh build/asan 1; fi
 
 if $long; then
   for build in release asan; do
