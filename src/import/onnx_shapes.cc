@@ -207,6 +207,7 @@ std::vector<const Value*> Inference::values_of(const Operator& op) const {
 void Inference::apply_rule(const Operator& op, const wire::NodeProto& node, operators::NodeContext& context,
                            std::size_t subgraph, std::size_t o) {
   if (op.type == node.op_type) expect_sane_attributes(node);
+  context.set_always_runs(subgraph == 0);
   try {
     infer_types(operators::Format::onnx, op.type, context);
   } catch (const Misfit& problem) {

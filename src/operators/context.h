@@ -28,6 +28,10 @@ class NodeContext {
               std::vector<const Value*> values);
 
   [[nodiscard]] int version() const { return version_; }
+  /// Whether it runs whenever the network does. If not, as in a branch, a runtime takes the model though its kernel would
+  /// refuse the operands, so rules do not refuse them either.
+  [[nodiscard]] bool always_runs() const { return always_runs_; }
+  void set_always_runs(bool always) { always_runs_ = always; }
   [[nodiscard]] std::size_t inputs() const { return inputs_.size(); }
   [[nodiscard]] const std::vector<Type>& outputs() const { return outputs_; }
 
@@ -69,6 +73,7 @@ class NodeContext {
  private:
   AttributeViews attributes_;
   int version_;
+  bool always_runs_ = true;
   std::vector<const Type*> inputs_;
   std::vector<const Value*> values_;
   std::vector<Type> outputs_;

@@ -94,6 +94,7 @@ Dims channels_where_they_were(const NodeContext& node, Dims dims) {
 
 /// Weights of [outputs, channels of a group, ...].
 void expect_channels(const NodeContext& node, std::size_t weights, const Dim& channels) {
+  if (!node.always_runs()) return;
   const Dims& dims = *node.dims(weights);
   const std::int64_t groups = node.integer("group", 1);
   if (groups < 1) misfit("there are ", groups, " groups");
@@ -106,7 +107,7 @@ void expect_channels(const NodeContext& node, std::size_t weights, const Dim& ch
 
 void expect_bias(const NodeContext& node, std::size_t bias, const Dim& channels) {
   const Dims* const dims = node.dims(bias);
-  if (dims == nullptr || dims->size() != 1) return;  // a DeformConv has offsets there
+  if (dims == nullptr || dims->size() != 1 || !node.always_runs()) return;  // a DeformConv has offsets there
   const Dim& given = dims->front();
   if (given && channels && *given != *channels)
     misfit("the bias is for ", *given, " channels, but the weights make ", *channels);
@@ -176,7 +177,8 @@ void transposed_convolution(NodeContext& node) {
   if (more.size() != kernel->size() || given.value_or(*kernel).size() != kernel->size())
     misfit("output_shape or output_padding does not fit the kernel");
   Dims result{(*input)[0], product_of((*node.dims(1))[1], Dim(node.integer("group", 1)))};
-  if (const Dim& wanted = node.dims(1)->front(); wanted && (*input)[1] && *wanted != *(*input)[1])
+  if (const Dim& wanted = node.dims(1)->front();
+      node.always_runs() && wanted && (*input)[1] && *wanted != *(*input)[1])
     misfit("the weights are for ", *wanted, " channels, but the input has ", *(*input)[1]);
   expect_bias(node, 2, result[1]);
   for (std::size_t d = 0; d < kernel->size(); ++d) {
