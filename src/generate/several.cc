@@ -138,7 +138,8 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   for (const std::size_t model : order_of(plan)) {
     GenerateOptions own = options;
     own.name = name_of_model(plan, options.name, model);
-    if (!options.hashes.empty()) own.hashes = {options.hashes.at(model)};
+    own.hashes.clear();
+    if (model < options.hashes.size()) own.hashes.push_back(options.hashes[model]);
     if (std::ranges::find(names, own.name) != names.end())
       throw UsageError(fmt::format("two models have the name {} in C", own.name));
     std::erase_if(own.externs, [&](const std::string& type) {

@@ -1,5 +1,6 @@
 // Concat, Expand, Gather, Pad, ScatterElements, Slice, Split, Tile, Transpose and their like, of small known tensors
-// of any rank: each element of the result is one of an input. Exporters of paddings turn pairs around that way (Reshape, Slice with a negative step, Transpose).
+// of any rank: each element of the result is one of an input. Exporters of paddings turn pairs around that way
+// (Reshape, Slice with a negative step, Transpose).
 //
 // Cost: elements * dimensions.
 

@@ -129,6 +129,22 @@ TEST(OnnxMisfits, IndicesAreInRange) {
   EXPECT_EQ(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {-4, 3})}), "");
 }
 
+/// A branch may never run, so runtimes take it.
+TEST(OnnxMisfits, AreTakenInBranches) {
+  const auto branch = [](const char* index, const char* result) {
+    return testing::onnx_graph({.nodes = {node("Gather", {"x", index}, {result})},
+                                .outputs = {testing::value_of_any_shape(result)}});
+  };
+  const testing::OnnxParts parts{
+      .nodes = {node(
+          "If", {"c"}, {"y"},
+          {attribute("then_branch", branch("out", "a")), attribute("else_branch", branch("in", "b"))})},
+      .inputs = {testing::tensor_value("c", {}, onnx::TensorProto::BOOL), testing::tensor_value("x", {2, 3})},
+      .outputs = {testing::value_of_any_shape("y")},
+      .initializers = {testing::scalar("out", 5), testing::scalar("in", 0)}};
+  EXPECT_EQ(testing::error_of_model(testing::onnx_model(parts)), "");
+}
+
 TEST(OnnxMisfits, ReflectionsAreOfWhatIsThere) {
   const auto mode = attribute("mode", std::string("reflect"));
   expect_says(problem_with(node("Pad", {"x", "p"}, {"y"}, {mode}), {4, 8}, {vector_of("p", {4, 0, 0, 0})}),

@@ -41,6 +41,13 @@ std::string lowered(std::string name) {
   return name;
 }
 
+/// The functions of one direction of a network that names none.
+std::vector<std::string> usual_activations(std::int64_t gates) {
+  if (gates == 1) return {"Tanh"};
+  if (gates == 3) return {"Sigmoid", "Tanh"};
+  return {"Sigmoid", "Tanh", "Tanh"};
+}
+
 /// The names listed for all directions, or the usual ones of each.
 std::vector<std::string> names_of(const Signature& signature, const std::vector<std::string>& usual,
                                   std::size_t directions) {
@@ -50,12 +57,6 @@ std::vector<std::string> names_of(const Signature& signature, const std::vector<
 }
 
 }  // namespace
-
-std::vector<std::string> usual_activations(std::int64_t gates) {
-  if (gates == 1) return {"Tanh"};
-  if (gates == 3) return {"Sigmoid", "Tanh"};
-  return {"Sigmoid", "Tanh", "Tanh"};
-}
 
 bool has_usual_activations(const Signature& signature, std::int64_t gates) {
   const std::vector<std::string> usual = usual_activations(gates);

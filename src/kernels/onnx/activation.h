@@ -17,9 +17,8 @@ struct Activation {
   [[nodiscard]] double operator()(double x) const { return function(x, alpha, beta); }
 };
 
-/// The functions of one direction that a network of so many gates has if it names none: RNN 1, GRU 3, LSTM 4.
-[[nodiscard]] std::vector<std::string> usual_activations(std::int64_t gates);
-/// Whether the attributes name these functions, or none.
+/// Whether the attributes name the functions that a network of so many gates has if it names none, or name none: an RNN
+/// has 1 gate, a GRU 3, an LSTM 4.
 [[nodiscard]] bool has_usual_activations(const Signature& signature, std::int64_t gates);
 /// The functions in the attributes, or the usual ones in each direction. Refuses any other number of functions.
 [[nodiscard]] std::vector<Activation> activations_of(const Signature& signature, std::int64_t gates,
