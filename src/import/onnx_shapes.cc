@@ -272,8 +272,7 @@ void Inference::compute_parts(const Operator& op, const wire::NodeProto& node) {
   const Value& whole = *values_[*op.inputs[0]];
   const auto found = std::ranges::find(node.attribute, "axis", &wire::AttributeProto::name);
   const auto* const given = found == node.attribute.end() ? nullptr : found->get<std::int64_t>();
-  const std::int64_t axis = given == nullptr ? 0 : *given;
-  const std::size_t along = operators::axis_in(axis, whole.shape.size());
+  const std::size_t along = operators::axis_in(given == nullptr ? 0 : *given, whole.shape.size());
   std::int64_t begin = 0;
   for (const auto& output : op.outputs) {
     const auto shape = output ? concrete_shape(types_[*output].dims) : std::nullopt;
