@@ -180,7 +180,7 @@ bool compute_gather_elements(Evaluation& it) {
   if (!it.has(0) || !it.has(1) || it.in(1).is_real()) return false;
   const Shape& shape = it.in(0).shape;
   const auto axis = axis_in(it.attribute("axis", 0), shape.size());
-  if (!axis || it.result.shape.size() != shape.size() || it.in(1).size() != it.count) return false;
+  if (!axis || it.in(1).shape.size() != shape.size() || it.in(1).size() != it.count) return false;
   const Shape strides = strides_in(shape);
   return pick_from_first(it, [&](std::size_t i) { return place_on_axis(it, i, *axis, shape, strides); });
 }
@@ -230,13 +230,15 @@ bool compute_scatter_slices(Evaluation& it) {
   return true;
 }
 
-/// With a constant around the input.
+/// With a constant around the input. Since operator set 11 it is an operand, as the pads are.
 bool compute_pad(Evaluation& it) {
-  if (!it.has(0) || it.in(0).is_real() != it.result.is_real() || it.text("mode", "constant") != "constant")
+  if (!it.has(0) || it.is_left_out(1) || it.in(0).is_real() != it.result.is_real() ||
+      it.text("mode", "constant") != "constant")
     return false;
   const Shape& shape = it.in(0).shape;
-  const auto pads = numbers_of(it, 1, "pads", {});
-  if (!pads || !it.is_left_out(3) || pads->size() != 2 * shape.size() ||
+  const auto pads = numbers_of(it, 1, "", {});
+  const auto is_far = [](std::int64_t pad) { return pad < -most_elements || pad > most_elements; };
+  if (!pads || std::ranges::any_of(*pads, is_far) || !it.is_left_out(3) || pads->size() != 2 * shape.size() ||
       it.result.shape.size() != shape.size() || (!it.is_left_out(2) && !it.has(2)))
     return false;
   Value fill{.elem_type = it.result.elem_type, .shape = {}, .integers = {0}, .reals = {}};

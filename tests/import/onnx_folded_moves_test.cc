@@ -68,6 +68,10 @@ TEST(OnnxFoldedMoves, SplitsTilesAndPads) {
   EXPECT_EQ(shape_by({node("ReduceProd", {"s"}, {"p"}), node("Pad", {"p", "around", "one"}, {"t"})},
                      {vector_of("around", {1, 2}), vector_of("one", {1})}),
             (Shape{1, 120, 1, 1}));
+  // Three elements, of which none can be computed.
+  EXPECT_THROW(static_cast<void>(
+                   shape_by({node("Pad", {"s", "far"}, {"t"})}, {vector_of("far", {INT64_MIN, INT64_MAX})})),
+               Error);
 }
 
 TEST(OnnxFoldedMoves, FunctionsOfElements) {
