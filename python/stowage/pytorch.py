@@ -5,17 +5,21 @@
     for device in read_snapshot("snapshot.pickle"):  # of torch.cuda.memory._dump_snapshot
         print(device.live_peak, device.reserved, device.plan().peak, device.at_peak()[:3])
 
+`python -m stowage.pytorch FILE` prints the same, and writes lists for `stowage compare` and `stowage report`.
 docs/compilers.md explains it.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import json
 import os
 import pickle
 import pickletools
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +29,14 @@ from stowage._pack import Offsets, pack
 
 @dataclass(frozen=True)
 class Block:
-    """`size` bytes at an address, live from event `start` to before event `end`."""
+    """`size` bytes at an address, live from event `start` to before event `end`; `frame` is the place in the code that
+    asked for them, if the file says so."""
 
     address: int
     size: int
     start: int
     end: int
+    frame: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,21 @@ class DeviceMemory:
         return pack([it.start for it in self.blocks], [it.end for it in self.blocks],
                     [it.size for it in self.blocks], **options)
 
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        """A buffer list (docs/cli.md, Inputs) for the command."""
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(["id", "lower", "upper", "size"])
+            for number, it in enumerate(self.blocks):
+                rows.writerow([f"{number} {it.frame}".strip(), it.start, it.end, it.size])
+
+    def as_dict(self, **options: Any) -> dict[str, Any]:
+        """What the command prints as JSON; the options are those of `stowage.pack`."""
+        offsets = self.plan(**options)
+        return {"device": self.device, "blocks": len(self.blocks), "live_peak": self.live_peak,
+                "reserved": self.reserved, "bound": offsets.bound, "peak": offsets.peak,
+                "at_peak": [{"size": it.size, "frame": it.frame} for it in self.at_peak()]}
+
 
 def read_snapshot(path: str | os.PathLike[str]) -> list[DeviceMemory]:
     """Devices of a snapshot that have events. A block ends when its free is completed; one that was live before the
@@ -87,7 +108,8 @@ def _device(number: int, trace: list[Any], segments: list[Any]) -> DeviceMemory:
     growth = []
     for event in trace:
         if event["action"] in ("alloc", "free_completed"):
-            changes.append((event["addr"], event["size"] if event["action"] == "alloc" else -event["size"]))
+            sign = 1 if event["action"] == "alloc" else -1
+            changes.append((event["addr"], sign * event["size"], _frame(event.get("frames"))))
         elif event["action"] in ("segment_alloc", "segment_map"):
             growth.append(event["size"])
         elif event["action"] in ("segment_free", "segment_unmap"):
@@ -97,7 +119,7 @@ def _device(number: int, trace: list[Any], segments: list[Any]) -> DeviceMemory:
         address = segment["address"]
         for block in segment["blocks"]:
             if str(block["state"]).startswith("active"):
-                still[block.get("address", address)] = block["size"]
+                still[block.get("address", address)] = (block["size"], _frame(block.get("frames")))
             address += block["size"]
     reserved = now = sum(it["total_size"] for it in segments)
     for change in reversed(growth):
@@ -116,30 +138,43 @@ def read_profile(path: str | os.PathLike[str]) -> list[DeviceMemory]:
             name = {0: "cpu", 1: "cuda"}.get(event["args"]["Device Type"], "other")
             number = event["args"].get("Device Id", -1)
             by_device.setdefault(name if number < 0 else f"{name}:{number}", []).append(event["args"])
-        return [DeviceMemory(name, _blocks([(it["Addr"], it["Bytes"]) for it in them], {}),
+        return [DeviceMemory(name, _blocks([(it["Addr"], it["Bytes"], "") for it in them], {}),
                              max((it.get("Total Reserved", 0) for it in them), default=0) or None)
                 for name, them in by_device.items()]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Error(f"{path} is no trace of the profiler: {type(error).__name__}: {error}") from None
 
 
-def _blocks(changes: Iterable[tuple[int, int]], still: dict[int, int]) -> list[Block]:
-    """Addresses with what they get, or give back if negative; `still` are blocks that are live at the end."""
+def _frame(frames: Any) -> str:
+    """The innermost place in Python code, or else the innermost place."""
+    for it in frames or []:
+        if str(it.get("filename", "")).endswith(".py"):
+            return f"{os.path.basename(it['filename'])}:{it.get('line', '?')} {it.get('name', '')}".strip()
+    return str(frames[0].get("name", "")) if frames else ""
+
+
+def _blocks(changes: Iterable[tuple[int, int, str]], still: dict[int, tuple[int, str]]) -> list[Block]:
+    """Addresses with what they get, or give back if negative, and where; `still` are blocks that are live at the end."""
     blocks = []
-    live: dict[int, tuple[int, int]] = {}
+    live: dict[int, Block] = {}
     position = 0
-    for position, (address, size) in enumerate(changes, 1):
+
+    def end(address: int, otherwise: Block) -> None:
+        it = live.pop(address, otherwise)
+        blocks.append(Block(address, it.size, it.start, position, it.frame))
+
+    for position, (address, size, frame) in enumerate(changes, 1):
         if size < 0:
-            start, known = live.pop(address, (0, -size))
-            blocks.append(Block(address, known, start, position))
+            end(address, Block(address, -size, 0, 0))
         elif size > 0:
             if address in live:  # its end is not in the trace
-                start, known = live.pop(address)
-                blocks.append(Block(address, known, start, position))
-            live[address] = (position, size)
-    for address, size in still.items():
-        live.setdefault(address, (0, size))
-    blocks += [Block(address, size, start, position + 1) for address, (start, size) in live.items()]
+                end(address, live[address])
+            live[address] = Block(address, size, position, 0, frame)
+    for address, (size, frame) in still.items():
+        live.setdefault(address, Block(address, size, 0, 0, frame))
+    position += 1
+    for address in list(live):
+        end(address, live[address])
     return sorted(blocks, key=lambda it: (it.start, it.address))
 
 
@@ -208,3 +243,46 @@ def read_plain_pickle(data: bytes) -> Any:
         return result
     except (IndexError, KeyError, TypeError, ValueError, pickle.UnpicklingError) as error:
         raise Error(f"the pickle is damaged: {error}") from None
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("python -m stowage.pytorch", description=(
+        "What PyTorch's allocator did: the most bytes that were live and reserved, and what a plan would need."))
+    parser.add_argument("file", help="memory snapshot (pickle), or trace of the profiler (JSON)")
+    parser.add_argument("-o", "--output", metavar="FILE.csv",
+                        help="write the blocks of a device as a list, for `stowage compare` and `stowage report`")
+    parser.add_argument("--device", help="only this device, for instance cuda:0")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    given = parser.parse_args(arguments)
+    try:
+        with open(given.file, "rb") as file:
+            is_profile = file.read(1) in b"{["
+        devices = (read_profile if is_profile else read_snapshot)(given.file)
+        if given.device:
+            devices = [it for it in devices if it.device == given.device]
+            if not devices:
+                raise Error(f"{given.file} has no events of {given.device}")
+        if given.output and len(devices) != 1:
+            names = ", ".join(it.device for it in devices) or "none"
+            raise Error(f"{given.file} has the devices {names}; choose one with --device")
+    except (Error, OSError) as error:
+        print(f"stowage.pytorch: {error}", file=sys.stderr)
+        return 3
+    found = [it.as_dict() for it in devices]
+    if given.json:
+        print(json.dumps(found, indent=1))
+    for it in [] if given.json else found:
+        print(f"{it['device']}: {it['blocks']} blocks; live {it['live_peak']}, "
+              f"reserved {'unknown' if it['reserved'] is None else it['reserved']}, "
+              f"planned {it['peak']}, bound {it['bound']} bytes")
+        for block in it["at_peak"][:10]:
+            print(f"  {block['size']:>14}  {block['frame']}")
+        if len(it["at_peak"]) > 10:
+            print(f"  and {len(it['at_peak']) - 10} smaller blocks live at the peak")
+    if given.output:
+        devices[0].write_csv(given.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,11 +8,11 @@ import random
 import pytest
 
 import stowage
-from stowage.pytorch import Block, read_plain_pickle, read_profile, read_snapshot
+from stowage.pytorch import Block, main, read_plain_pickle, read_profile, read_snapshot
 
 
 def event(action, addr, size):
-    return {"action": action, "addr": addr, "size": size, "stream": 0, "frames": [{"name": "f", "line": 3}]}
+    return {"action": action, "addr": addr, "size": size, "stream": 0, "frames": [{"name": "at::empty"}, {"filename": "/home/u/train.py", "name": "f", "line": 3}]}
 
 
 SNAPSHOT = {
@@ -37,6 +37,21 @@ def test_snapshot(tmp_path, protocol):
     offsets = device.plan()
     assert (offsets.peak, offsets.bound) == (224, 224)
     assert [it.size for it in device.at_peak()] in ([128, 64, 32], [128, 96])
+
+
+def test_command(tmp_path, capsys):
+    path, output = tmp_path / "snapshot.pickle", tmp_path / "list.csv"
+    path.write_bytes(pickle.dumps(SNAPSHOT))
+    assert main([str(path), "-o", str(output)]) == 0
+    text = capsys.readouterr().out
+    assert "cuda:0: 4 blocks; live 224, reserved 768, planned 224, bound 224 bytes" in text
+    assert output.read_text().splitlines()[3] == "2 train.py:3 f,1,2,64"
+    assert stowage.plan(output).peak == 224
+    assert main([str(path), "--json", "--device", "cuda:0"]) == 0
+    (device,) = json.loads(capsys.readouterr().out)
+    assert sum(it["size"] for it in device["at_peak"]) == device["live_peak"] == 224
+    assert main([str(path), "--device", "cpu"]) == 3
+    assert "no events of cpu" in capsys.readouterr().err
 
 
 def test_code_in_a_pickle_is_not_run(tmp_path):

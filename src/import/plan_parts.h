@@ -1,4 +1,4 @@
-/// Parts of the reader of plans.
+/// Parts of the readers of plans and problems.
 #pragma once
 
 #include <cstddef>
