@@ -111,7 +111,14 @@ class FunctionWriter {
 
   void expect_all() const {
     if (refused_.empty()) return;
-    std::string all = obstacles_;
+    std::string all;
+    for (const Obstacle& it : obstacles_) {
+      const std::string others = it.operators == 1 ? ""
+                                 : it.operators == 2
+                                     ? " and another one of its type"
+                                     : fmt::format(" and {} others of its type", it.operators - 1);
+      all += fmt::format("\n  {}{}: {}", it.first, others, it.reason);
+    }
     if (!unknown_.empty())
       all +=
           fmt::format("\nto write their functions yourself: --extern {}", fmt::join(unknown_, " --extern "));
@@ -126,8 +133,14 @@ class FunctionWriter {
  private:
   void note(const StepKind& kind, const std::string& reason) {
     if (kind.axis && kind.subgraph == 0) by_rows_.insert(kind.op);
-    if (refused_.emplace(kind.subgraph, kind.op).second)
-      obstacles_ += fmt::format("\n  {}: {}", describe(graph_, kind.subgraph, kind.op), reason);
+    if (!refused_.emplace(kind.subgraph, kind.op).second) return;
+    const std::string& type = op_of(graph_, kind).type;
+    const auto same = std::ranges::find_if(
+        obstacles_, [&](const Obstacle& it) { return it.type == type && it.reason == reason; });
+    if (same == obstacles_.end())
+      obstacles_.push_back({type, reason, describe(graph_, kind.subgraph, kind.op), 1});
+    else
+      ++same->operators;
   }
 
   using Copies = std::vector<std::pair<TensorId, TensorId>>;
@@ -273,7 +286,14 @@ class FunctionWriter {
   std::set<std::string> unknown_{};
   std::set<std::pair<std::size_t, std::size_t>> refused_{};  // an operator may run in two passes
   std::set<std::size_t> by_rows_{};                          // of these
-  std::string obstacles_{};
+  /// Operators of a type that are refused for the same reason.
+  struct Obstacle {
+    std::string type{};
+    std::string reason{};
+    std::string first{};  ///< The first of them.
+    std::size_t operators = 0;
+  };
+  std::vector<Obstacle> obstacles_{};
 };
 
 }  // namespace

@@ -87,4 +87,16 @@ void NodeContext::set_type(std::size_t index, const Type& type) {
   if (index < outputs_.size()) outputs_[index] = type;
 }
 
+void expect_spread(const NodeContext& node, std::size_t input, const std::optional<Dims>& over) {
+  const Dims* const dims = node.dims(input);
+  if (dims == nullptr || !over || !node.always_runs()) return;
+  for (std::size_t from_end = 1; from_end <= dims->size(); ++from_end) {
+    const Dim& given = (*dims)[dims->size() - from_end];
+    const Dim wanted = from_end <= over->size() ? (*over)[over->size() - from_end] : Dim(1);
+    if (given && wanted && *given != 1 && *given != *wanted)
+      misfit("input ", input, " has ", *given, " elements along dimension ", dims->size() - from_end,
+             ", expected 1 or ", *wanted);
+  }
+}
+
 }  // namespace stowage::operators

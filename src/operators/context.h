@@ -79,4 +79,7 @@ class NodeContext {
   std::vector<Type> outputs_;
 };
 
+/// Throws Misfit if an input that is repeated over these dimensions cannot be, in an operator that always runs.
+void expect_spread(const NodeContext& node, std::size_t input, const std::optional<Dims>& over);
+
 }  // namespace stowage::operators

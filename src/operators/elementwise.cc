@@ -29,6 +29,13 @@ void set_pair(NodeContext& node, int elem_type) {
 
 void like_first(NodeContext& node) { node.set_type(0, node.type(0)); }
 
+/// Slopes are repeated over the data; before operator set 7, one for each channel was, too.
+void sloped(NodeContext& node) {
+  constexpr int first_spread_alike = 7;
+  like_first(node);
+  if (node.version() >= first_spread_alike) expect_spread(node, 1, dims_of(node, 0));
+}
+
 void all_like_first(NodeContext& node) {
   for (std::size_t i = 0; i < node.outputs().size(); ++i) node.set_type(i, node.type(0));
 }
@@ -126,6 +133,8 @@ void layer_normalization(NodeContext& node) {
   like_first(node);
   if (dims) {
     const std::size_t axis = axis_in(node.integer("axis", -1), dims->size());
+    const Dims normalized(dims->begin() + static_cast<std::ptrdiff_t>(axis), dims->end());
+    for (std::size_t i = 1; i < node.inputs(); ++i) expect_spread(node, i, normalized);
     for (std::size_t d = axis; d < dims->size(); ++d) (*dims)[d] = 1;
   }
   const auto type = static_cast<int>(node.integer("stash_type", element::float32));
@@ -327,7 +336,7 @@ std::span<const Facts> elementwise_family() {
       unary("Not", "LOGICAL_NOT"),
       binary("Or", "LOGICAL_OR"),
       {.onnx = "PRelu",
-       .shape = shapes::like_first,
+       .shape = shapes::sloped,
        .inputs = 2,
        .in_place = InPlace::any,
        .rows = slopes,

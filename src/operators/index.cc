@@ -28,6 +28,28 @@ void expect_indices(const NodeContext& node, const Dim& size, std::size_t index 
 
 }  // namespace
 
+/// Updates have the dimensions of the indices but the last, then those of the data that no index names.
+void scatter_blocks(NodeContext& node) {
+  like_first(node);
+  const Dims* const data = node.dims(0);
+  const Dims* const indices = node.dims(1);
+  const Dims* const updates = node.dims(2);
+  if (data == nullptr || indices == nullptr || updates == nullptr || !node.always_runs()) return;
+  if (indices->empty() || !indices->back()) return;
+  const auto named = static_cast<std::size_t>(*indices->back());
+  if (named > data->size())
+    misfit("an index has ", named, " numbers, but the data ", data->size(), " dimensions");
+  Dims wanted(indices->begin(), indices->end() - 1);
+  wanted.insert(wanted.end(), data->begin() + static_cast<std::ptrdiff_t>(named), data->end());
+  if (wanted.size() != updates->size())
+    misfit("the updates are of rank ", updates->size(), ", expected ", wanted.size());
+  for (std::size_t d = 0; d < wanted.size(); ++d) {
+    const Dim& given = (*updates)[d];
+    if (given && wanted[d] && *given != *wanted[d])
+      misfit("dimension ", d, " of the updates has ", *given, ", expected ", *wanted[d]);
+  }
+}
+
 /// TFLite's may have dimensions of a batch in front, which data and indices share.
 void gather(NodeContext& node) {
   const Dims* const data = node.dims(0);
@@ -269,7 +291,7 @@ std::span<const Facts> index_family() {
       {.onnx = "Range", .shape = shapes::range, .inputs = 3},
       {.onnx = "Scatter", .shape = shapes::like_first, .inputs = 3, .in_place = InPlace::first},
       {.onnx = "ScatterElements", .shape = shapes::like_first, .inputs = 3, .in_place = InPlace::first},
-      {.onnx = "ScatterND", .shape = shapes::like_first, .inputs = 3, .in_place = InPlace::first},
+      {.onnx = "ScatterND", .shape = shapes::scatter_blocks, .inputs = 3, .in_place = InPlace::first},
       {.onnx = "TensorScatter", .shape = shapes::like_first, .inputs = 2, .in_place = InPlace::first},
       {.onnx = "com.microsoft.Gather", .shape = shapes::gather, .inputs = 2},
       {.onnx = "com.microsoft.GatherBlockQuantized", .shape = shapes::gather_blocks, .inputs = 3},

@@ -84,7 +84,9 @@ void scaled_multiply(NodeContext& node) {
 void fused_multiply(NodeContext& node) { node.set_output(0, node.elem_type(0), transposed_product(node)); }
 
 void general_multiply(NodeContext& node) {
-  node.set_output(0, node.elem_type(0), matrix_product(node, 0, 1));
+  const std::optional<Dims> result = matrix_product(node, 0, 1);
+  expect_spread(node, 2, result);
+  node.set_output(0, node.elem_type(0), result);
 }
 
 /// Without a scale for the result it is real.

@@ -36,12 +36,34 @@ void recurrent_of(NodeContext& node, const Dim& hidden) {
   node.set_output(2, node.elem_type(0), last);
 }
 
+/// Weights of the input are [directions, gates, elements of the input], those of the state [directions, gates, hidden], the
+/// bias is [directions, 2 * gates]; "gates" are all elements of all gates.
+void expect_weights(const NodeContext& node, const Dim& hidden) {
+  const auto expect = [](std::string_view what, const Dim& given, const Dim& wanted) {
+    if (given && wanted && *given != *wanted) misfit(what, " has ", *given, ", expected ", *wanted);
+  };
+  const Dims* const weights = node.dims(1);
+  const Dims* const states = node.dims(2);
+  const Dim directions = node.text("direction", "forward") == "bidirectional" ? 2 : 1;
+  const Dim gates = dim_at(weights, 1);
+  expect("dimension 0 of the weights", dim_at(weights, 0), directions);
+  expect("dimension 2 of the weights", dim_at(weights, 2), dim_at(node.dims(0), 2));
+  expect("dimension 0 of the weights of states", dim_at(states, 0), directions);
+  expect("dimension 1 of the weights of states", dim_at(states, 1), gates);
+  expect("dimension 2 of the weights of states", dim_at(states, 2), hidden);
+  if (gates && hidden && *gates % *hidden != 0)
+    misfit("dimension 1 of the weights has ", *gates, ", expected a multiple of ", *hidden);
+  expect("dimension 1 of the bias", dim_at(node.dims(3), 1), product_of(gates, Dim(2)));
+}
+
 }  // namespace
 
 /// The weights of a state have one column for each of its elements.
 void recurrent(NodeContext& node) {
   const Dim given = positive(node.integer("hidden_size", 0));
-  recurrent_of(node, given ? given : dim_at(node.dims(2), 2));
+  const Dim hidden = given ? given : dim_at(node.dims(2), 2);
+  recurrent_of(node, hidden);
+  if (node.always_runs()) expect_weights(node, hidden);
 }
 
 /// The weights of states have one row for each of its elements.

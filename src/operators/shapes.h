@@ -10,6 +10,7 @@ namespace stowage::operators::shapes {
 // elementwise.cc
 void like_first(NodeContext& node);
 void all_like_first(NodeContext& node);
+void sloped(NodeContext& node);
 void like_second(NodeContext& node);
 void like_first_along_axis(NodeContext& node);
 void truth_like_first(NodeContext& node);
@@ -70,6 +71,7 @@ void gather(NodeContext& node);
 void gather_blocks(NodeContext& node);
 void gather_elements(NodeContext& node);
 void gather_slices(NodeContext& node);
+void scatter_blocks(NodeContext& node);
 void one_hot(NodeContext& node);
 void constant(NodeContext& node);
 void constant_of_shape(NodeContext& node);

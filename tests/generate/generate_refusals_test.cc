@@ -34,6 +34,16 @@ TEST(GenerateRefusals, ListAllOperatorsWithoutAKernel) {
       << what;
 }
 
+TEST(GenerateRefusals, SayTheSameReasonOnce) {
+  Network network = testing::pool_and("RFFT2D");
+  std::get<Graph>(network.input.content).subgraphs[0].operators[0].type = "RFFT2D";
+  const std::string what = refusal_of(network, make_plan(network.input).plan);
+  EXPECT_NE(what.find("has 2 operators for which no C is generated"), std::string::npos) << what;
+  const std::string reason = " and another one of its type: there is no generated kernel for RFFT2D";
+  ASSERT_NE(what.find(reason), std::string::npos) << what;
+  EXPECT_EQ(what.find("no generated kernel", what.find(reason) + reason.size()), std::string::npos) << what;
+}
+
 TEST(GenerateRefusals, NameIsAnIdentifierInLowerCase) {
   const Network network = testing::random_layer_network(1, DType::int8);
   const Plan plan = make_plan(network.input).plan;

@@ -125,6 +125,49 @@ TEST(OnnxMisfits, WeightsAreForTheChannelsOfTheInput) {
   }
 }
 
+TEST(OnnxMisfits, ScalesAndBiasesAreForTheData) {
+  expect_says(problem_with(node("LayerNormalization", {"x", "s"}, {"y"}), {2, 3, 4}, {zeros("s", {5})}),
+              "input 1 has 5 elements along dimension 0, expected 1 or 4");
+  expect_says(
+      problem_with(node("LayerNormalization", {"x", "s", "b"}, {"y"}, {attribute("axis", std::int64_t{1})}),
+                   {2, 3, 4}, {zeros("s", {3, 4}), zeros("b", {2, 4})}),
+      "input 2 has 2 elements along dimension 0, expected 1 or 3");
+  expect_says(
+      problem_with(node("Gemm", {"x", "w", "b"}, {"y"}), {2, 3}, {zeros("w", {3, 4}), zeros("b", {3, 4})}),
+      "input 2 has 3 elements along dimension 0, expected 1 or 2");
+  EXPECT_EQ(
+      problem_with(node("Gemm", {"x", "w", "b"}, {"y"}), {2, 3}, {zeros("w", {3, 4}), zeros("b", {2, 1})}),
+      "");
+  expect_says(problem_with(node("PRelu", {"x", "s"}, {"y"}), {2, 3, 4}, {zeros("s", {2, 1})}),
+              "input 1 has 2 elements along dimension 0, expected 1 or 3");
+}
+
+TEST(OnnxMisfits, WeightsOfStatesAreForTheInput) {
+  const auto problem = [](const Shape& weights, const Shape& states, const Shape& bias) {
+    return problem_with(
+        node("LSTM", {"x", "w", "r", "b"}, {"y"}, {attribute("hidden_size", std::int64_t{2})}), {5, 1, 3},
+        {zeros("w", weights), zeros("r", states), zeros("b", bias)});
+  };
+  EXPECT_EQ(problem({1, 8, 3}, {1, 8, 2}, {1, 16}), "");
+  expect_says(problem({2, 8, 3}, {1, 8, 2}, {1, 16}), "dimension 0 of the weights has 2, expected 1");
+  expect_says(problem({1, 8, 4}, {1, 8, 2}, {1, 16}), "dimension 2 of the weights has 4, expected 3");
+  expect_says(problem({1, 8, 3}, {1, 6, 2}, {1, 16}),
+              "dimension 1 of the weights of states has 6, expected 8");
+  expect_says(problem({1, 8, 3}, {1, 8, 3}, {1, 16}),
+              "dimension 2 of the weights of states has 3, expected 2");
+  expect_says(problem({1, 8, 3}, {1, 8, 2}, {1, 8}), "dimension 1 of the bias has 8, expected 16");
+}
+
+TEST(OnnxMisfits, UpdatesFitTheirIndices) {
+  const auto problem = [](const Shape& updates) {
+    return problem_with(node("ScatterND", {"x", "i", "u"}, {"y"}), {4, 8},
+                        {column_of("i", {1, 2}), zeros("u", updates)});
+  };
+  EXPECT_EQ(problem({2, 8}), "");
+  expect_says(problem({2, 4}), "dimension 1 of the updates has 4, expected 8");
+  expect_says(problem({2}), "the updates are of rank 1, expected 2");
+}
+
 TEST(OnnxMisfits, IndicesAreInRange) {
   const std::string said = "index is 7, expected one of 4 elements";
   expect_says(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {7})}), said);
