@@ -23,6 +23,7 @@
 #include "import/onnx_given.h"
 #include "import/onnx_graph.h"
 #include "import/onnx_quantized.h"
+#include "import/onnx_sequences.h"
 #include "import/onnx_shapes.h"
 #include "import/onnx_values.h"
 #include "import/onnx_wire.h"
@@ -158,6 +159,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   inline_functions(result->proto);
   split_fused(result->proto);
   NearbyFiles files(source.folder);
+  resolve_sequences(result->proto, files);
   join_quantized(result->proto, files);
   OnnxGraph& model = result->model;
   model = resolve_names(*result->proto.graph);

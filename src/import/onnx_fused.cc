@@ -38,11 +38,6 @@ const Activation activations[] = {{"Relu"},
                                   {"HardSigmoid", {"alpha", "beta"}},
                                   {"Clip", {"min", "max"}}};
 
-const AttributeProto* attribute_of(const NodeProto& node, std::string_view name) {
-  const auto found = std::ranges::find(node.attribute, name, &AttributeProto::name);
-  return found == node.attribute.end() ? nullptr : &*found;
-}
-
 class Splitter {
  public:
   Splitter(wire::ModelProto& model, std::int64_t version) : model_(model), version_(version) {}
@@ -119,9 +114,10 @@ class Splitter {
   /// A node without its input; one without a type if there is no activation, none if it is unknown.
   std::optional<NodeProto> activation_of(const NodeProto& node) {
     NodeProto made{.name = node.name};
-    const AttributeProto* const name = attribute_of(node, "activation");
-    if (name == nullptr) return made;
-    const auto* const type = name->get<std::string_view>();
+    const bool is_named =
+        std::ranges::find(node.attribute, "activation", &AttributeProto::name) != node.attribute.end();
+    if (!is_named) return made;
+    const auto* const type = wire::attribute_of<std::string_view>(node, "activation");
     const auto* const known =
         type == nullptr ? std::end(activations) : std::ranges::find(activations, *type, &Activation::type);
     if (known == std::end(activations)) return std::nullopt;
@@ -139,13 +135,9 @@ class Splitter {
 
   /// FusedConv lists parameters, FusedGemm names them: activation_alpha.
   static std::optional<float> parameter_of(const NodeProto& node, std::string_view name, std::size_t i) {
-    if (const AttributeProto* const all = attribute_of(node, "activation_params")) {
-      const auto* const values = all->get<std::vector<float>>();
-      return values != nullptr && i < values->size() ? std::optional((*values)[i]) : std::nullopt;
-    }
-    const std::string own = "activation_" + std::string(name);
-    const AttributeProto* const attribute = attribute_of(node, own);
-    const auto* const value = attribute == nullptr ? nullptr : attribute->get<float>();
+    if (const auto* const all = wire::attribute_of<std::vector<float>>(node, "activation_params"))
+      return i < all->size() ? std::optional((*all)[i]) : std::nullopt;
+    const auto* const value = wire::attribute_of<float>(node, "activation_" + std::string(name));
     return value == nullptr ? std::nullopt : std::optional(*value);
   }
 

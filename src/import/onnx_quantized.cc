@@ -54,19 +54,13 @@ bool has_body(const NodeProto& node) {
 }
 
 std::int64_t integer_of(const NodeProto& node, std::string_view name, std::int64_t otherwise) {
-  for (const wire::AttributeProto& attribute : node.attribute) {
-    const auto* const value = attribute.get<std::int64_t>();
-    if (attribute.name == name && value != nullptr) return *value;
-  }
-  return otherwise;
+  const auto* const value = wire::attribute_of<std::int64_t>(node, name);
+  return value == nullptr ? otherwise : *value;
 }
 
 float real_of(const NodeProto& node, std::string_view name, float otherwise) {
-  for (const wire::AttributeProto& attribute : node.attribute) {
-    const auto* const value = attribute.get<float>();
-    if (attribute.name == name && value != nullptr) return *value;
-  }
-  return otherwise;
+  const auto* const value = wire::attribute_of<float>(node, name);
+  return value == nullptr ? otherwise : *value;
 }
 
 class Joiner {

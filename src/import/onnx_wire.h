@@ -120,6 +120,14 @@ struct NodeProto {
   std::vector<AttributeProto> attribute{};
 };
 
+/// The value of a node's attribute, if it has one of this type; otherwise null.
+template <typename T>
+[[nodiscard]] const T* attribute_of(const NodeProto& node, std::string_view name) {
+  for (const AttributeProto& attribute : node.attribute)
+    if (attribute.name == name) return attribute.get<T>();
+  return nullptr;
+}
+
 struct GraphProto {
   std::string_view name{};
   std::vector<NodeProto> node{};

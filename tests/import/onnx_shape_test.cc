@@ -231,8 +231,8 @@ TEST(OnnxShape, RefusesWhatIsNotADenseTensor) {
   other.mutable_type()->mutable_sparse_tensor_type()->set_elem_type(TensorProto::FLOAT);
   expect_message(error_with(other), {"'x'", "sparse tensor", "cannot be planned"});
   const OnnxParts results{
-      .nodes = {node("SequenceConstruct", {"x"}, {"list"}), node("SequenceLength", {"list"}, {"y"})},
-      .inputs = {tensor_value("x", {2})},
+      .nodes = {node("SequenceConstruct", {"x"}, {"list"}), node("SequenceAt", {"list", "n"}, {"y"})},
+      .inputs = {tensor_value("x", {2}), tensor_value("n", {}, TensorProto::INT64)},
       .outputs = {untyped_value("y")}};
   expect_message(error_of_model(onnx_model(results)), {"'list'", "SequenceConstruct", "sequence"});
   const OnnxParts strings{
