@@ -1,25 +1,13 @@
 // A placing is there, of other strategies or of the squeaky wheel (squeaky_wheel.cc), whichever is lower.
-// Lower the cap by a part of what the placing is above the bound, throw out what sticks out, and let an ejection
-// search (ejection_search.cc) find room below the cap. Then lower it again.
-//
-//     height |  placing ----+
-//            |              | 1/8 of the gap
-//            |              +---- cap ----+
-//            |                            +---- cap ----+    smaller and smaller steps
-//            |  bound ------------------------------------
+// Searches lower it, cap by cap (descents.cc).
 //
 // Groups of the buffers (groups.cc) come first: they are fewer, and each step moves more. Their placing, if it
 // is the lowest, is where the searches for single buffers begin. That leaves cut-5000 at 13 instead of 20 percent
 // above max load, and J at 0.7 instead of 1.4, with the same effort.
 //
-// Weights only rise: what was hard to place below one cap is hard below the next. An item's first weight is
+// Of searches, an item's first weight is
 //
 //     sqrt(size * duration) / (slack + a little)     slack: the least free share of its life
-//
-// Two searches with random numbers of their own go side by side, in slices of equal work. After each slice the
-// lower new placing becomes the start of both, so the number of threads decides how soon a placing is found, not
-// which. A search that finds none for long starts from the best placing and lowers the cap less. More searches
-// share the work and get less far; bench/ablations.py shows what the rules gain.
 //
 // Cost: a step sorts what an item meets. Collisions of buffers of many pieces are joined beforehand
 // (collisions.cc). Where there are too many, and a step would look at more than 2^20 pairs of pieces, nothing is
@@ -30,16 +18,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "base/side_by_side.h"
 #include "pack/bounds.h"
 #include "pack/container.h"
+#include "pack/descents.h"
 #include "pack/ejection_search.h"
 #include "pack/groups.h"
 #include "pack/shares.h"
@@ -49,21 +35,10 @@
 namespace stowage::pack {
 namespace {
 
-constexpr std::size_t searches_at_once = 2;
-constexpr Bytes first_part = 8;        ///< The cap is lowered by 1 / part of the gap.
 constexpr double slack_of_all = 0.02;  ///< Added, so that items without slack have a weight.
-constexpr Bytes finest_part = 64;
-/// Neighbours that are looked at in a slice: few at first, twice as many after each slice in vain.
-constexpr std::int64_t least_slice = 5'000;
-constexpr std::int64_t most_slice = 500'000;
-/// Work in vain until a search begins anew, for each pair of neighbours; it doubles up to eight times as much.
-constexpr std::int64_t patience_per_pair = 2'000;
-constexpr std::int64_t most_patience = 64'000'000;
-constexpr std::int64_t more_patience = 8;
 constexpr std::size_t most_pairs_of_blocks = std::size_t{1} << 20U;  ///< In one step.
 constexpr std::int64_t work_of_loads = 300;      ///< For each buffer, in the units of deadlines, about,
 constexpr std::int64_t work_of_chaining = 1500;  ///< and to make groups.
-constexpr std::int64_t most_failures = 12;       ///< Of all searches in a row, until the end.
 // Groups of buffers are tried unless there are almost as many of them, or too many buffers.
 constexpr double most_of_groups = 0.9;
 constexpr std::size_t most_grouped = 20'000;
@@ -112,168 +87,40 @@ std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> 
   return movables;
 }
 
-/// One of the searches that go side by side.
-class Descent {
- public:
-  Descent(std::span<const Movable> movables, const Neighbours& neighbours, const Meetings* meetings,
-          std::uint64_t seed)
-      : patience_(std::min(most_patience, patience_per_pair * static_cast<std::int64_t>(neighbours.pairs()))),
-        most_patience_(more_patience * patience_),
-        search_(movables, clashes_among(neighbours), meetings, seed) {}
+/// Of the buffer with the most row blocks: its blocks and those of all neighbours.
+std::size_t pairs_of_blocks(const Problem& problem, const Neighbours& neighbours) {
+  const auto count = [](const Buffer& buffer) { return buffer.pieces.size(); };
+  const auto largest = std::ranges::max_element(problem.buffers, {}, count);
+  const auto index = static_cast<std::size_t>(largest - problem.buffers.begin());
+  std::size_t others = 0;
+  neighbours.for_each(index, [&](std::size_t other) { others += count(problem.buffers[other]); });
+  return count(*largest) * others;
+}
 
-  /// Goes on from that placing, below a lower cap.
-  void start(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
-    search_.begin(offsets, peak - std::max<Bytes>(1, (peak - bound) / part_));
-    has_found_ = false;
-    spent_ = 0;
+/// Lowers a placing by searches, if these would not take too long.
+void lower_by_searches(const Problem& problem, const Neighbours& neighbours, Bytes bound,
+                       const Control& control, std::vector<Place>& places) {
+  std::vector<Bytes> offsets;
+  Bytes peak = 0;
+  for (std::size_t b = 0; b < places.size(); ++b) {
+    offsets.push_back(places[b].offset);
+    peak = std::max(peak, offsets[b] + problem.buffers[b].size);
   }
-
-  void run(std::int64_t steps, std::int64_t work, const Stop& stop) {
-    has_found_ = search_.run(steps, stop);
-    spent_ += work;
-  }
-
-  [[nodiscard]] bool has_found() const { return has_found_; }
-  [[nodiscard]] const std::vector<Bytes>& offsets() const { return search_.offsets(); }
-  [[nodiscard]] bool has_failed() const { return spent_ >= patience_; }
-  [[nodiscard]] std::int64_t work() const { return search_.work(); }
-
-  /// Begins anew, with smaller steps and more patience.
-  void start_anew(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
-    part_ = std::min(finest_part, 2 * part_);
-    patience_ = std::min(most_patience_, 2 * patience_);
-    start(offsets, peak, bound);
-  }
-
- private:
-  Bytes part_ = first_part;
-  std::int64_t patience_;
-  const std::int64_t most_patience_;
-  std::int64_t spent_ = 0;  ///< Work since its start.
-  bool has_found_ = false;
-  EjectionSearch search_;
-};
-
-class Descents {
- public:
-  Descents(const Problem& problem, const Neighbours& neighbours, const std::vector<Place>& first, Bytes bound,
-           const Control& control)
-      : problem_(problem), bound_(bound), control_(control), neighbours_(neighbours) {
-    for (const Place& place : first) best_.push_back(place.offset);
-    peak_ = peak_of(best_);
-  }
-
-  /// Searches until the bound is reached, the time is up, or nothing more is found.
-  void run() {
-    if (is_done() || !begin()) return;
-    const std::int64_t slices = control_.rounds.value_or(std::numeric_limits<std::int64_t>::max());
-    std::int64_t failures = 0;
-    std::int64_t work = least_slice;
-    for (std::int64_t slice = 0; slice < slices && failures < most_failures && !is_done(); ++slice) {
-      run_slice(work);
-      const bool has_found = take_lowest();
-      failures = has_found ? 0 : failures + start_failed_anew();
-      work = has_found ? least_slice : std::min(2 * work, most_slice);
-      control_.report("ejection", 0);
-    }
-  }
-
-  [[nodiscard]] Bytes peak() const { return peak_; }
-  [[nodiscard]] const std::vector<Bytes>& offsets() const { return best_; }
-
- private:
-  /// Builds what all searches read, and the searches; false if the time is up, or steps would take too long.
-  bool begin() {
-    const auto loads = loads_during(problem_.buffers, control_);
-    if (!loads) return false;
-    if (control_.is_time_up()) return false;
-    if (!neighbours_.are_joined() && pairs_of_blocks() > most_pairs_of_blocks) return false;
-    meetings_ = Meetings::among(problem_.buffers, neighbours_);
-    control_.spend(work_of_loads * std::ssize(problem_.buffers));
-    movables_ = movables_of(problem_, *loads, bound_);
-    for (std::size_t search = 0; search < searches_at_once; ++search) {
-      const std::uint64_t seed = control_.options.seed * searches_at_once + search;
-      descents_.push_back(
-          std::make_unique<Descent>(movables_, neighbours_, meetings_ ? &*meetings_ : nullptr, seed));
-      descents_.back()->start(best_, peak_, bound_);
-    }
-    return true;
-  }
-
-  /// Of the buffer with the most row blocks: its blocks and those of all neighbours.
-  [[nodiscard]] std::size_t pairs_of_blocks() const {
-    const auto count = [](const Buffer& buffer) { return buffer.pieces.size(); };
-    const auto largest = std::ranges::max_element(problem_.buffers, {}, count);
-    const auto index = static_cast<std::size_t>(largest - problem_.buffers.begin());
-    std::size_t others = 0;
-    neighbours_.for_each(index, [&](std::size_t other) { others += count(problem_.buffers[other]); });
-    return count(*largest) * others;
-  }
-
-  [[nodiscard]] bool is_done() const {
-    return peak_ <= bound_ || control_.is_beaten(bound_) || control_.is_time_up();
-  }
-
-  /// Work counts the neighbours of an average buffer, once for each step.
-  void run_slice(std::int64_t work) {
-    const auto pairs = static_cast<std::int64_t>(neighbours_.pairs());
-    const std::int64_t met = std::max<std::int64_t>(1, 2 * pairs / std::ssize(problem_.buffers));
-    const std::int64_t steps = std::max<std::int64_t>(16, work / met);
-    std::int64_t before = 0;
-    for (const auto& descent : descents_) before += descent->work();
-    const Stop stop = [&] { return control_.is_time_up(); };
-    base::run_side_by_side(0, descents_.size(), threads_of(control_.options),
-                           [&](std::size_t d, std::size_t) {
-                             descents_[d]->run(steps, work, stop);
-                             return true;
-                           });
-    for (const auto& descent : descents_) control_.spend(descent->work());
-    control_.spend(-before);
-  }
-
-  /// False if no search has found a placing. Otherwise all go on from the lowest.
-  bool take_lowest() {
-    const Bytes before = peak_;
-    for (const auto& descent : descents_) {
-      if (!descent->has_found()) continue;
-      const Bytes peak = peak_of(descent->offsets());
-      if (peak >= peak_) continue;
-      peak_ = peak;
-      best_ = descent->offsets();
-    }
-    if (peak_ == before) return false;
-    for (const auto& descent : descents_) descent->start(best_, peak_, bound_);
-    return true;
-  }
-
-  /// How many have failed.
-  std::int64_t start_failed_anew() {
-    std::int64_t failed = 0;
-    for (const auto& descent : descents_) {
-      if (!descent->has_failed()) continue;
-      descent->start_anew(best_, peak_, bound_);
-      ++failed;
-    }
-    return failed;
-  }
-
-  [[nodiscard]] Bytes peak_of(std::span<const Bytes> offsets) const {
-    Bytes peak = 0;
-    for (std::size_t b = 0; b < offsets.size(); ++b)
-      peak = std::max(peak, offsets[b] + problem_.buffers[b].size);
-    return peak;
-  }
-
-  const Problem& problem_;
-  const Bytes bound_;
-  const Control& control_;
-  const Neighbours& neighbours_;
-  std::optional<Meetings> meetings_;
-  std::vector<Movable> movables_;  ///< All buffers, as searches see them.
-  std::vector<std::unique_ptr<Descent>> descents_;
-  std::vector<Bytes> best_;
-  Bytes peak_ = 0;
-};
+  if (peak <= bound || control.is_beaten(bound) || control.is_time_up()) return;
+  const auto loads = loads_during(problem.buffers, control);
+  if (!loads || control.is_time_up()) return;
+  if (!neighbours.are_joined() && pairs_of_blocks(problem, neighbours) > most_pairs_of_blocks) return;
+  const std::optional<Meetings> meetings = Meetings::among(problem.buffers, neighbours);
+  control.spend(work_of_loads * std::ssize(problem.buffers));
+  const std::vector<Movable> movables = movables_of(problem, *loads, bound);
+  Descents descents({.movables = movables,
+                     .clashes = [&] { return clashes_among(neighbours); },
+                     .meetings = meetings ? &*meetings : nullptr,
+                     .pairs = static_cast<std::int64_t>(neighbours.pairs())},
+                    std::move(offsets), bound, control, "ejection");
+  descents.run();
+  for (std::size_t b = 0; b < places.size(); ++b) places[b].offset = descents.offsets()[b];
+}
 
 /// Lowers a placing by passes and by searches.
 void lower(const Problem& problem, Bytes bound, const Control& control, std::vector<Place>& places) {
@@ -284,9 +131,7 @@ void lower(const Problem& problem, Bytes bound, const Control& control, std::vec
   }
   const Neighbours& neighbours = own ? *own : *control.neighbours;
   lower_by_passes(problem, neighbours, bound, control, places);
-  Descents descents(problem, neighbours, places, bound, control);
-  descents.run();
-  for (std::size_t b = 0; b < problem.buffers.size(); ++b) places[b].offset = descents.offsets()[b];
+  lower_by_searches(problem, neighbours, bound, control, places);
 }
 
 /// Takes a placing of groups of the buffers instead if it is lower.

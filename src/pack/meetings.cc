@@ -43,13 +43,29 @@ std::optional<Meetings> Meetings::among(std::span<const Buffer> buffers, const N
     for (const Buffer& buffer : buffers) meetings.lives_.push_back(life_of(buffer));
     return meetings;
   }
-  meetings.words_ = static_cast<std::size_t>(count + 63) / 64;
-  meetings.bits_.assign(buffers.size() * meetings.words_, 0);
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
-    std::uint64_t* const row = meetings.bits_.data() + b * meetings.words_;
-    neighbours.for_each(b, [&](std::size_t other) { row[other / 64] |= std::uint64_t{1} << other % 64; });
-  }
+  meetings.reserve_table(buffers.size());
+  for (std::size_t b = 0; b < buffers.size(); ++b)
+    neighbours.for_each(b, [&](std::size_t other) { meetings.note(b, other); });
   return meetings;
+}
+
+std::optional<Meetings> Meetings::listed(std::span<const std::vector<std::uint32_t>> met) {
+  const auto count = std::ssize(met);
+  std::int64_t listed = 0;
+  for (const auto& others : met) listed += std::ssize(others);
+  if (count > most_in_table || work_in_table * count * count > work_of_neighbour * listed)
+    return std::nullopt;
+  Meetings meetings;
+  meetings.work_of_look_ = work_in_table;
+  meetings.reserve_table(met.size());
+  for (std::size_t item = 0; item < met.size(); ++item)
+    for (const std::uint32_t other : met[item]) meetings.note(item, other);
+  return meetings;
+}
+
+void Meetings::reserve_table(std::size_t count) {
+  words_ = (count + 63) / 64;
+  bits_.assign(count * words_, 0);
 }
 
 std::size_t Meetings::filter(std::uint32_t item, std::span<const std::uint32_t> items,

@@ -23,6 +23,9 @@ class Meetings {
                                                      const Neighbours& neighbours,
                                                      std::int64_t in_table = most_in_table);
 
+  /// Of items that meet these; the same holds for the table and for what takes less.
+  [[nodiscard]] static std::optional<Meetings> listed(std::span<const std::vector<std::uint32_t>> met);
+
   /// Writes those of `items` that the item meets to `met`, which has room for all of them; returns how many.
   std::size_t filter(std::uint32_t item, std::span<const std::uint32_t> items, std::uint32_t* met) const;
 
@@ -30,6 +33,11 @@ class Meetings {
   [[nodiscard]] std::int64_t work_of_look() const { return work_of_look_; }
 
  private:
+  void reserve_table(std::size_t count);
+  void note(std::size_t item, std::size_t other) {
+    bits_[item * words_ + other / 64] |= std::uint64_t{1} << other % 64;
+  }
+
   std::int64_t work_of_look_ = 0;
   std::size_t words_ = 0;  ///< Of a row of the table.
   std::vector<std::uint64_t> bits_{};

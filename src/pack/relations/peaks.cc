@@ -2,12 +2,15 @@
 // cost for any part. Between one that is too small and one that is large enough, the middle is tried; the placing so far is
 // where each try begins.
 //
+// Where nothing but pairs that are apart matters, each part is lowered by a search of its own before (heights.cc).
+//
 // A capacity is too small for certain if a search of all placings says so, or live bytes do. If the search of the last one
 // that failed was only cut short, the peak is not proven.
 //
 // Cost: log(peak / bytes of a cell) searches of the parts. It ends with the deadline.
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "pack/relations/search.h"
@@ -48,15 +51,42 @@ Bytes peak_in(const Problem& problem, const std::vector<Place>& places, std::siz
   return peak_of(problem, {.places = places}, memory);
 }
 
+/// With one memory and nothing but pairs that are apart: lowers each part by searches of its own. Returns a capacity that is
+/// too small.
+Bytes lower_heights(const Problem& problem, std::vector<Place>& places, const Control& control) {
+  constexpr Bytes none = -1;
+  constexpr std::size_t few = 64;  // as many as a search of all placings takes
+  constexpr double share_with_few = 0.3;
+  if (problem.memories.size() > 1 || !problem.memories[0].reserved.empty()) return none;
+  const Arena arena(problem);
+  const std::vector<Part>& parts = arena.parts();
+  if (!std::ranges::all_of(parts, is_only_apart)) return none;
+  const bool has_few = std::ranges::any_of(parts, [](const Part& it) { return it.items.size() <= few; });
+  const base::Deadline deadline = has_few ? control.deadline.part(share_with_few) : control.deadline;
+  std::vector<Cells> cells = arena.cells_of(std::vector<std::optional<Place>>(places.begin(), places.end()));
+  std::vector<std::size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t p) { return parts[p].items.size(); });
+  Cell bound = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    Control own = control;
+    own.deadline = deadline.part(1 / static_cast<double>(order.size() - i));
+    bound = std::max(bound, lower_height(parts[order[i]], cells[order[i]], own));
+  }
+  places = arena.places_of(cells);
+  return std::max(none, (bound - 1) * arena.unit());
+}
+
 }  // namespace
 
-bool lower_peaks(const Problem& problem, std::span<const std::int64_t> costs, std::vector<Place>& places,
-                 const Control& control) {
+Peaks lower_peaks(const Problem& problem, std::span<const std::int64_t> costs, std::vector<Place>& places,
+                  const Control& control) {
   Problem limited = problem;
-  bool is_least = true;
+  Bytes too_small = lower_heights(problem, places, control);
+  Peaks peaks;
   for (std::size_t m = limited.memories.size(); m-- > 0;) {
     Bytes high = peak_in(problem, places, m);
-    Bytes low = -1;  // too small
+    Bytes low = too_small;
     bool is_proven = true;
     while (low + 1 < high && !control.deadline.is_over()) {
       const Bytes middle = low + (high - low) / 2;
@@ -72,12 +102,14 @@ bool lower_peaks(const Problem& problem, std::span<const std::int64_t> costs, st
       } else {
         low = middle;
         is_proven = result == Try::proven;
+        if (is_proven && limited.memories.size() == 1) too_small = middle;
       }
     }
-    is_least = is_least && is_proven && low + 1 >= high;
+    peaks.are_least = peaks.are_least && is_proven && low + 1 >= high;
     shrink(limited.memories[m], high);
   }
-  return is_least;
+  if (limited.memories.size() == 1) peaks.bound = std::max<Bytes>(too_small + 1, 0);
+  return peaks;
 }
 
 }  // namespace stowage::pack::relations

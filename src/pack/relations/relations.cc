@@ -7,6 +7,7 @@
 //     bound      of items that cannot all be apart                                       clique_bound.cc
 //     many       ruin and recreate, then a heat bath, then ruin and recreate from there  heat_bath.cc
 //     peaks      lower capacities, as long as all fits at no more cost                   peaks.cc
+//     heights    lower placings of what only must be apart                               heights.cc
 //     copies     which buffers have how many                                             copies.cc
 //
 // Short of time a heat bath ends with nothing, so then ruin and recreate has all of it. Of two runs of half the time the
@@ -224,11 +225,13 @@ Solution solve_without_copies(const Problem& problem, const Control& control) {
     costs.push_back(objective == Objective::peak_then_cost ? forbidden : it.best.cost);
   Solution solution = solution_of(limited, arena, std::move(solved));
   if (objective == Objective::cost || solution.outcome != Outcome::fits) return solution;
-  if (objective == Objective::cost_then_peak) {
-    solution.is_least_peak = lower_peaks(limited, costs, solution.places, control);
-    return solution;
-  }
-  solution.is_least_peak = lower_peaks(limited, costs, solution.places, part);
+  const bool ends_with_peaks =
+      objective == Objective::cost_then_peak || problem.relations.reuse_costs.empty();
+  const Peaks peaks = lower_peaks(limited, costs, solution.places, ends_with_peaks ? control : part);
+  solution.is_least_peak = peaks.are_least;
+  if (objective == Objective::peak_then_cost)
+    solution.lower_bound = std::max(solution.lower_bound, peaks.bound);
+  if (ends_with_peaks) return solution;
   for (std::size_t m = 0; m < limited.memories.size(); ++m)
     limited.memories[m].capacity = peak_of(problem, solution, m);
   for (Memory& memory : limited.memories)

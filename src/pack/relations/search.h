@@ -107,10 +107,22 @@ struct Solved {
 [[nodiscard]] std::vector<Solved> solve_parts(const Arena& arena, std::span<const std::optional<Place>> start,
                                               std::span<const std::int64_t> goals, const Control& control);
 
-/// Lowers the peak of one memory after the other, the last one first, at no more cost for any part; see peaks.cc. True if
-/// it is proven that none can be lower. The places must fit, and each memory have a capacity.
-[[nodiscard]] bool lower_peaks(const Problem& problem, std::span<const std::int64_t> costs,
-                               std::vector<Place>& places, const Control& control);
+/// Whether items have nothing but pairs that are apart, in one row of cells.
+[[nodiscard]] bool is_only_apart(const Part& part);
+
+/// Lowers the highest end of such items from a placing on; see heights.cc. Returns a height that none is below.
+[[nodiscard]] Cell lower_height(const Part& part, Cells& cells, const Control& control);
+
+/// What is known of peaks after they were lowered.
+struct Peaks {
+  bool are_least = true;  ///< It is proven that none can be lower.
+  Bytes bound = 0;        ///< With one memory: no peak is lower.
+};
+
+/// Lowers the peak of one memory after the other, the last one first, at no more cost for any part; see peaks.cc. The
+/// places must fit, and each memory have a capacity.
+[[nodiscard]] Peaks lower_peaks(const Problem& problem, std::span<const std::int64_t> costs,
+                                std::vector<Place>& places, const Control& control);
 
 /// Chooses how many copies buffers have; see copies.cc. `solve` solves a problem without copies.
 [[nodiscard]] Solution choose_copies(const Problem& problem, const Control& control,
