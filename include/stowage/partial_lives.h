@@ -5,12 +5,10 @@
 ///     using namespace stowage;
 ///     // Events 0 -> 1 on one stream, 2 -> 3 on the other, and both before 4 -> 5.
 ///     const auto lives = PartialLives::of_events(6, {{0, 1}, {2, 3}, {1, 4}, {3, 4}, {4, 5}}, {{0, 1}, {2, 3}, {4, 5}});
-///     Problem problem{.buffers = {{.id = "a", .size = 32}, {.id = "b", .size = 64}, {.id = "c", .size = 16}},
-///                     .memories = {{.name = "arena"}}};
-///     lives.add_to(problem);
-///     const Solution solution = solve(problem, {.objective = Objective::peak_then_cost});
-///     const Bytes bound = lives.most_at_once(problem.buffers);
-///     return peak_of(problem, solution, 0) == 96 && bound == 96 ? 0 : 1;
+///     const Problem problem{.buffers = {{.id = "a", .size = 32}, {.id = "b", .size = 64}, {.id = "c", .size = 16}},
+///                           .memories = {{.name = "arena"}}};
+///     const Solution solution = solve(problem, lives);
+///     return peak_of(problem, solution, 0) == 96 && solution.lower_bound == 96 ? 0 : 1;
 #pragma once
 
 #include <cstddef>
@@ -62,5 +60,9 @@ class PartialLives {
 
   std::vector<std::vector<bool>> before_;
 };
+
+/// Low peaks of a problem whose buffers live so, and within these little cost, whatever `options.objective` says. With one
+/// memory, `lower_bound` is at least `most_at_once`, where the search ends. Throws as `solve` and `add_to`.
+[[nodiscard]] Solution solve(Problem problem, const PartialLives& lives, const SolveOptions& options = {});
 
 }  // namespace stowage

@@ -4,7 +4,7 @@
 
 namespace stowage::python {
 
-/// The function `pack` of the module.
+/// The functions `pack` and `pack_partial` of the module.
 void bind_pack(nanobind::module_& module);
 /// The function `run` of the module; the class Plan must be known.
 void bind_run(nanobind::module_& module);

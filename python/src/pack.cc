@@ -1,4 +1,4 @@
-// pack(lower, upper, size): offsets of buffers, from arrays and into an array.
+// pack(lower, upper, size) and pack_partial(begin, end, size): offsets of buffers, from arrays and into an array.
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "models.h"
 #include "stowage/error.h"
+#include "stowage/partial_lives.h"
 #include "stowage/problem.h"
 #include "watched.h"
 
@@ -93,12 +94,52 @@ nb::tuple pack(const Numbers& lower, const Numbers& upper, const Numbers& size, 
                         solution.interrupted, solution.outcome == Outcome::fits);
 }
 
+using Clocks = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+/// The same for lives by vector clocks: a row for each buffer. One memory.
+nb::tuple pack_partial(const Clocks& begin, const Clocks& end, const Numbers& size, const Numbers& alignment,
+                       const std::optional<Numbers>& pinned, const nb::dict& options,
+                       const nb::object& listener) {
+  const PlanOptions parsed = cli::parse_plan_options(texts_from(options).plan);
+  std::int64_t* offsets = nullptr;
+  const nb::object offset_array = new_array(size.size(), offsets);
+  Solution solution;
+  Bytes peak = 0;
+  run_watched(listener, [&](const Watch& watch) {
+    Problem problem{.memories = parsed.memories};
+    std::vector<ClockLife> clocks;
+    const std::size_t threads = begin.shape(1);
+    const auto row = [&](const Clocks& rows, std::size_t b) {
+      const std::int64_t* const first = rows.data() + b * threads;
+      return std::vector<std::int64_t>(first, first + threads);
+    };
+    for (std::size_t b = 0; b < size.size(); ++b) {
+      Buffer& buffer = problem.buffers.emplace_back();
+      buffer.id = id_of(b);
+      buffer.size = size.data()[b];
+      buffer.alignment = alignment.data()[alignment.size() == 1 ? 0 : b];
+      if (pinned && pinned->data()[b] >= 0) buffer.pinned = pinned->data()[b];
+      clocks.push_back({row(begin, b), row(end, b)});
+    }
+    SolveOptions solving = parsed.solve;
+    solving.stop = watch.stop;
+    solving.progress = watch.progress;
+    solution = solve(problem, PartialLives::of_clocks(clocks), solving);
+    peak = peak_of(problem, solution, 0);
+    for (std::size_t b = 0; b < solution.places.size(); ++b) offsets[b] = solution.places[b].offset;
+  });
+  return nb::make_tuple(offset_array, peak, solution.lower_bound, solution.is_least_peak,
+                        solution.outcome == Outcome::fits);
+}
+
 }  // namespace
 
 void bind_pack(nb::module_& module) {
   module.def("pack", &pack, nb::arg("lower"), nb::arg("upper"), nb::arg("size"), nb::arg("alignment"),
              nb::arg("pinned").none(), nb::arg("memories").none(), nb::arg("traffic").none(),
              nb::arg("options"), nb::arg("progress").none());
+  module.def("pack_partial", &pack_partial, nb::arg("begin"), nb::arg("end"), nb::arg("size"),
+             nb::arg("alignment"), nb::arg("pinned").none(), nb::arg("options"), nb::arg("progress").none());
 }
 
 }  // namespace stowage::python

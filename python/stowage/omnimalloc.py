@@ -9,71 +9,80 @@ docs/compilers.md explains it.
 
 from __future__ import annotations
 
-import itertools
-import json
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from stowage import _core
-from stowage._errors import Error, UsageError
+from stowage._errors import UsageError
+from stowage._options import texts_of
 from stowage._pack import pack
+
+_FOR_CLOCKS = ("alignment", "capacity", "time_limit", "effort", "threads", "seed", "progress")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of a placing."""
+
+    allocations: tuple[Any, ...]
+    """The same in the same order, each with an offset."""
+    peak: int
+    bound: int
+    """No placing has a lower peak."""
+    proven: bool
+    """Whether it is proven that no placing has a lower peak than this one."""
+    fits: bool
+    """Whether the peak is at most the capacity."""
 
 
 class Allocator:
     """What omnimalloc's `Pool.allocate` and `Memory.allocate` take. The options are those of `stowage.pack`; with vector
-    clocks only `time_limit`, `effort` and `seed`."""
+    clocks only `alignment`, `capacity`, `time_limit`, `effort`, `threads`, `seed` and `progress`."""
 
     def __init__(self, **options: Any) -> None:
         self.options = options
 
     def allocate(self, allocations: Sequence[Any]) -> tuple[Any, ...]:
         """The same allocations in the same order, each with an offset. Those that have one keep it."""
-        if not any(isinstance(it.start, tuple) for it in allocations):
-            return tuple(pack(list(allocations), **self.options)) if allocations else ()
-        offsets = _solve(allocations, self.options)
-        return tuple(it.with_offset(offset) for it, offset in zip(allocations, offsets))
+        return self.find(allocations).allocations
+
+    def find(self, allocations: Sequence[Any]) -> Found:
+        """The same, with the peak and what is proven about it."""
+        if not allocations:
+            return Found((), 0, 0, True, True)
+        if any(isinstance(it.start, tuple) for it in allocations):
+            return _by_clocks(allocations, self.options)
+        start, end, size = ([getattr(it, name) for it in allocations] for name in ("start", "end", "size"))
+        offsets = pack(start, end, size, pinned=_pins_of(allocations), **self.options)
+        return Found(_placed(allocations, offsets), offsets.peak, offsets.bound, offsets.proven, offsets.fits)
 
 
-def _ends_before(first: Any, second: Any) -> bool:
-    return all(end <= start for end, start in zip(first.end, second.start))
+def _pins_of(allocations: Sequence[Any]) -> list[int]:
+    return [-1 if it.offset is None else it.offset for it in allocations]
 
 
-def _solve(allocations: Sequence[Any], options: dict[str, Any]) -> list[int]:
-    """Each allocation lives at a time of its own, and pairs that may be live at once are kept apart."""
-    unknown = set(options) - {"time_limit", "effort", "seed"}
+def _placed(allocations: Sequence[Any], offsets: Any) -> tuple[Any, ...]:
+    return tuple(it.with_offset(int(offset)) for it, offset in zip(allocations, offsets))
+
+
+def _by_clocks(allocations: Sequence[Any], options: dict[str, Any]) -> Found:
+    unknown = set(options) - set(_FOR_CLOCKS)
     if unknown:
-        raise UsageError(f"{sorted(unknown)[0]} is not for vector clocks, expected time_limit, effort or seed")
-    filled = [i for i, it in enumerate(allocations) if it.size > 0]
-    apart = [{"first": a, "second": b, "reason": ""} for a, b in itertools.combinations(filled, 2)
-             if not _ends_before(allocations[a], allocations[b]) and not _ends_before(allocations[b], allocations[a])]
-    pins = [{"buffer": i, "pool": 0, "offset": allocations[i].offset, "exclusive_for_all_time": False}
-            for i in filled if allocations[i].offset is not None]
-    capacity = sum(allocations[i].size for i in filled)
-    capacity += max((pin["offset"] + allocations[pin["buffer"]].size for pin in pins), default=0)
-    document = {
-        "schema_version": 1, "instance": "omnimalloc", "profile": "structured", "metadata": {},
-        "problem": {
-            "pools": [{"id": 0, "name": "pool", "capacity": capacity, "reserved_ranges": []}],
-            "buffers": [{"id": i, "name": str(allocations[i].id), "size": allocations[i].size, "alignment": 1,
-                         "live_intervals": [{"lower": 2 * i, "upper": 2 * i + 1}], "allowed_pools": [0]}
-                        for i in filled],
-            "constraints": {"colocations": [], "separations": apart, "temporal_exclusions": [],
-                            "pinned_allocations": pins},
-            "cost_model": {"reuse_penalties": []},
-            "objective": {"aggregation": "lexicographic",
-                          "terms": ["capacity_overflow", "total_peak", "reuse_cost"]}}}
-    with tempfile.TemporaryDirectory() as folder:
-        problem, solution = Path(folder, "problem.json"), Path(folder, "solution.json")
-        problem.write_text(json.dumps(document))
-        arguments = ["stowage", "pack", str(problem), "-o", str(solution)]
-        for name, value in options.items():
-            arguments += ["--" + name.replace("_", "-"), str(value)]
-        status, _, message = _core.command(arguments)
-        if status != 0:
-            raise Error(message.strip())
-        offsets = [0] * len(allocations)
-        for place in json.loads(solution.read_text())["placements"]:
-            offsets[place["buffer"]] = place["offset"]
-    return offsets
+        raise UsageError(f"{sorted(unknown)[0]} is not for vector clocks, expected one of {', '.join(_FOR_CLOCKS)}")
+    threads = {len(clock) if isinstance(clock, tuple) else 1 for it in allocations for clock in (it.start, it.end)}
+    if len(threads) > 1:
+        raise UsageError(f"clocks have {sorted(threads)} threads, expected the same number in all")
+    rest = {name: value for name, value in options.items() if name not in ("alignment", "progress")}
+    if "time_limit" in rest:
+        rest["time_limit"] = float(rest["time_limit"])
+    begin, end = (np.array([getattr(it, name) for it in allocations], dtype=np.int64).reshape(len(allocations), -1)
+                  for name in ("start", "end"))
+    size, pins = (np.array(values, dtype=np.int64)
+                  for values in ([it.size for it in allocations], _pins_of(allocations)))
+    alignment = np.array([options.get("alignment", 1)], dtype=np.int64)
+    offsets, peak, bound, proven, fits = _core.pack_partial(begin, end, size, alignment, pins, texts_of(rest),
+                                                            options.get("progress"))
+    return Found(_placed(allocations, offsets), peak, bound, proven or peak == bound, fits)

@@ -67,9 +67,47 @@ def test_pins_that_overlap():
         Allocator(effort=10).allocate(given)
 
 
+def test_what_is_known_of_a_placing():
+    given = [Allocation("a", 32, (0, 0), (1, 0)), Allocation("b", 64, (0, 0), (0, 1)),
+             Allocation("c", 48, (1, 1), (2, 2))]
+    found = Allocator(effort=10).find(given)
+    check(found.allocations)
+    assert (found.peak, found.bound, found.proven, found.fits) == (96, 96, True, True)
+    tight = Allocator(effort=10, capacity=95).find(given)
+    check(tight.allocations)
+    assert not tight.fits and tight.bound == 96
+    line = Allocator().find([Allocation("a", 32, 0, 2), Allocation("b", 64, 1, 3)])
+    assert (line.peak, line.bound, line.proven, line.fits) == (96, 96, True, True)
+
+
+def test_alignment():
+    given = [Allocation(str(i), 10, (0, 0), (1, 1)) for i in range(3)]
+    assert sorted(it.offset for it in Allocator(effort=10, alignment=16).allocate(given)) == [0, 16, 32]
+
+
+def test_clocks_of_different_threads():
+    with pytest.raises(stowage.UsageError, match="threads"):
+        Allocator().allocate([Allocation("a", 32, (0, 0), (1, 0)), Allocation("b", 32, (0, 0, 0), (1, 0, 0))])
+
+
+def test_a_thousand_buffers():
+    draw = random.Random(3)
+    given = []
+    for i in range(1000):
+        begin = [draw.randint(0, 200), draw.randint(0, 200)]
+        end = list(begin)
+        end[draw.randint(0, 1)] += draw.randint(1, 30)
+        given.append(Allocation(str(i), draw.randint(1, 1000), tuple(begin), tuple(end)))
+    found = Allocator(effort=20).find(given)
+    check(found.allocations)
+    assert found.bound <= found.peak
+
+
 def test_options():
     with pytest.raises(stowage.UsageError, match="strategy"):
         Allocator(strategy="exact").allocate([Allocation("a", 32, (0, 0), (1, 0))])
+    with pytest.raises(stowage.UsageError, match="effort"):
+        Allocator(effort=-1).allocate([Allocation("a", 32, (0, 0), (1, 0))])
 
 
 def test_random_vector_clocks_keep_apart_what_may_meet():

@@ -7,6 +7,8 @@
 //            |                            +---- cap ----+    smaller and smaller steps
 //            |  bound ------------------------------------
 //
+// Where that is asked for, all items of a new placing drop as low as they can, the lowest first.
+//
 // Weights only rise: what was hard to place below one cap is hard below the next.
 //
 // Two searches with random numbers of their own go side by side, in slices of equal work. After each slice the
@@ -34,11 +36,10 @@ constexpr Bytes finest_part = 64;
 /// Neighbours that are looked at in a slice: few at first, twice as many after each slice in vain.
 constexpr std::int64_t least_slice = 5'000;
 constexpr std::int64_t most_slice = 500'000;
-/// Work in vain until a search begins anew, for each pair of neighbours; it doubles up to eight times as much.
-constexpr std::int64_t patience_per_pair = 2'000;
+/// Work in vain until a search begins anew, at most; it doubles up to eight times as much.
 constexpr std::int64_t most_patience = 64'000'000;
 constexpr std::int64_t more_patience = 8;
-constexpr std::int64_t most_failures = 12;  ///< Of all searches in a row, until the end.
+constexpr int most_drops = 3;  ///< Of all items, in a new placing.
 
 }  // namespace
 
@@ -46,7 +47,7 @@ constexpr std::int64_t most_failures = 12;  ///< Of all searches in a row, until
 class Descents::Descent {
  public:
   Descent(const DescentItems& items, std::uint64_t seed)
-      : patience_(std::min(most_patience, patience_per_pair * items.pairs)),
+      : patience_(std::min(most_patience, items.patience_per_pair * items.pairs)),
         most_patience_(more_patience * patience_),
         search_(items.movables, items.clashes(), items.meetings, seed) {}
 
@@ -60,6 +61,10 @@ class Descents::Descent {
   void run(std::int64_t steps, std::int64_t work, const Stop& stop) {
     has_found_ = search_.run(steps, stop);
     spent_ += work;
+  }
+
+  void drop() {
+    for (int i = 0; i < most_drops; ++i) search_.compact();
   }
 
   [[nodiscard]] bool has_found() const { return has_found_; }
@@ -100,7 +105,7 @@ void Descents::run() {
   const std::int64_t slices = control_.rounds.value_or(std::numeric_limits<std::int64_t>::max());
   std::int64_t failures = 0;
   std::int64_t work = least_slice;
-  for (std::int64_t slice = 0; slice < slices && failures < most_failures && !is_done(); ++slice) {
+  for (std::int64_t slice = 0; slice < slices && failures < items_.most_failures && !is_done(); ++slice) {
     run_slice(work);
     const bool has_found = take_lowest();
     failures = has_found ? 0 : failures + start_failed_anew();
@@ -133,6 +138,7 @@ bool Descents::take_lowest() {
   const Bytes before = peak_;
   for (const auto& descent : descents_) {
     if (!descent->has_found()) continue;
+    if (items_.drops) descent->drop();
     const Bytes peak = peak_of(descent->offsets());
     if (peak >= peak_) continue;
     peak_ = peak;

@@ -21,6 +21,10 @@ struct DescentItems {
   std::function<ClashesOf()> clashes{};  ///< For a search of its own.
   const Meetings* meetings = nullptr;
   std::int64_t pairs = 0;  ///< That meet.
+  /// Neighbours that a search looks at in vain until it begins anew, for each pair; doubled up to eight times as much.
+  std::int64_t patience_per_pair = 2'000;
+  std::int64_t most_failures = 12;  ///< Of all searches in a row, until the end.
+  bool drops = false;               ///< Whether all items of a new placing drop as low as they can.
 };
 
 /// Lowers a placing, cap by cap; see descents.cc.

@@ -261,7 +261,6 @@ std::optional<Bytes> EjectionSearch::sweep(std::uint32_t i, std::optional<Bytes>
   return best;
 }
 
-/// Drops each item as low as it can, the lowest first.
 void EjectionSearch::compact() {
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < items_.size(); ++i) {

@@ -46,6 +46,9 @@ class EjectionSearch {
   /// True if the pool is empty after at most so many steps. Stops early if an item fits nowhere.
   bool run(std::int64_t steps, const Stop& stop);
 
+  /// Drops each item as low as it can, the lowest first.
+  void compact();
+
   /// By item; of those in the pool without meaning.
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
   /// So far, in the units of deadlines.
@@ -71,7 +74,6 @@ class EjectionSearch {
   [[nodiscard]] std::optional<Bytes> best_offset(std::uint32_t i);
   [[nodiscard]] std::optional<Bytes> sweep(std::uint32_t i, std::optional<Bytes> barred);
   void order_placed();
-  void compact();
   [[nodiscard]] Bytes lowest_free(std::uint32_t i);
 
   std::span<const Movable> items_;

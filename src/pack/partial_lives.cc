@@ -14,6 +14,9 @@
 
 #include "base/max_flow.h"
 #include "base/text.h"
+#include "pack/placing.h"
+#include "pack/relations/relations.h"
+#include "pack/solve.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -133,6 +136,23 @@ Bytes PartialLives::most_at_once(std::span<const Buffer> buffers) const {
       if (before_[a][b]) network.add(a, count + b, base::FlowNetwork::unlimited);
   }
   return all - network.cut(source, sink);
+}
+
+Solution solve(Problem problem, const PartialLives& lives, const SolveOptions& options) {
+  lives.add_to(problem);
+  validate(problem);
+  pack::Control control{.options = options, .deadline = pack::deadline_of(options)};
+  control.options.objective = Objective::peak_then_cost;
+  // Copies of a buffer add bytes, and what lies together or excludes another shares them.
+  const Relations& relations = problem.relations;
+  const bool has_own_bytes = relations.together.empty() && relations.exclusive.empty();
+  if (problem.memories.size() == 1 && has_own_bytes) control.least_peak = lives.most_at_once(problem.buffers);
+  if (!problem.is_related()) return pack::solve(problem, options, control.deadline);
+  if (options.strategy != "auto")
+    throw NotApplicable(options.strategy, "relations between buffers and reserved bytes are for auto");
+  Solution solution = pack::relations::solve(problem, control);
+  solution.lower_bound = std::max(solution.lower_bound, control.least_peak);
+  return solution;
 }
 
 }  // namespace stowage

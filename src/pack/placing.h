@@ -31,6 +31,8 @@ struct Control {
   const std::atomic<Bytes>* ceiling = nullptr;  ///< With one memory: only placings below it are useful.
   /// With one memory: the best placing of other strategies for the same problem. Empty: none.
   std::span<const Place> known{};
+  /// With relations and one memory: no placing has a lower peak, as the caller knows.
+  Bytes least_peak = 0;
   /// Rounds in which a strategy may lower its first placing, for callers to whom a placing is one of many. None: as many
   /// as help.
   std::optional<std::int64_t> rounds{};

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "image_networks.h"
@@ -78,6 +79,7 @@ TEST(PartialLives, EqualBruteForce) {
       if (is_antichain) most = std::max(most, bytes);
     }
     ASSERT_EQ(lives.most_at_once(problem.buffers), most) << i;
+    const Solution solution = solve(problem, lives, {.effort = 20});
     lives.add_to(problem);
     Bytes least = all;
     std::vector<Bytes> offsets(count);
@@ -97,8 +99,9 @@ TEST(PartialLives, EqualBruteForce) {
       }
     };
     place(0, 0);
+    EXPECT_GE(solution.lower_bound, most) << i;
+    EXPECT_LE(solution.lower_bound, least) << i;
     if (problem.relations.empty()) continue;  // one after the other: lives that say nothing more
-    const Solution solution = solve(problem, {.effort = 20, .objective = Objective::peak_then_cost});
     EXPECT_EQ(faults_of(problem, solution), std::vector<std::string>()) << i;
     ASSERT_EQ(peak_of(problem, solution, 0), least) << i;
     EXPECT_TRUE(solution.is_least_peak) << i;
@@ -116,6 +119,87 @@ TEST(PartialLives, ClocksAreTheSameAsEvents) {
       EXPECT_EQ(events.is_over_before(a, b), clocks.is_over_before(a, b)) << a << b;
   EXPECT_TRUE(events.is_over_before(0, 2));
   EXPECT_FALSE(events.is_over_before(1, 2));
+}
+
+/// Threads that begin and end their own buffers, and hear of each other now and then.
+struct Threads {
+  Problem problem{.memories = {{.name = "arena"}}};
+  std::vector<ClockLife> clocks{};
+};
+
+Threads draw_threads(testing::Random& random, std::size_t count) {
+  constexpr std::size_t threads = 3;
+  Threads it;
+  std::vector<std::vector<std::int64_t>> now(threads, std::vector<std::int64_t>(threads));
+  std::vector<std::vector<std::vector<std::int64_t>>> past(threads);
+  for (std::size_t step = 0; step < count; ++step) {
+    for (std::size_t t = 0; t < threads; ++t) {
+      ++now[t][t];
+      if (pick(random, 0, 5) == 0) {
+        const auto& other = now[static_cast<std::size_t>(pick(random, 0, threads - 1))];
+        for (std::size_t k = 0; k < threads; ++k) now[t][k] = std::max(now[t][k], other[k]);
+      }
+      past[t].push_back(now[t]);
+    }
+  }
+  for (std::size_t b = 0; b < count; ++b) {
+    const auto& own = past[static_cast<std::size_t>(pick(random, 0, threads - 1))];
+    const auto last = static_cast<std::int64_t>(own.size()) - 1;
+    const std::int64_t begin = pick(random, 0, last - 1);
+    const std::int64_t end = std::min(last, begin + pick(random, 1, 12));
+    it.problem.buffers.push_back({.id = std::to_string(b), .size = pick(random, 1, 1000)});
+    it.clocks.push_back({own[static_cast<std::size_t>(begin)], own[static_cast<std::size_t>(end)]});
+  }
+  return it;
+}
+
+TEST(PartialLives, PeaksOfThreadsAreNearTheBound) {
+  testing::Random random(5);
+  double sum = 0;
+  const std::uint64_t cases = testing::cases_of(20);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    Threads drawn = draw_threads(random, 90);
+    const PartialLives lives = PartialLives::of_clocks(drawn.clocks);
+    const Bytes most = lives.most_at_once(drawn.problem.buffers);
+    const SolveOptions options{.effort = 60, .threads = 1};
+    const Solution solution = solve(drawn.problem, lives, options);
+    EXPECT_EQ(solve(drawn.problem, lives, options).places, solution.places) << i;
+    EXPECT_GE(solution.lower_bound, most) << i;
+    lives.add_to(drawn.problem);
+    EXPECT_EQ(faults_of(drawn.problem, solution), std::vector<std::string>()) << i;
+    const Bytes peak = peak_of(drawn.problem, solution, 0);
+    EXPECT_LE(solution.lower_bound, peak) << i;
+    sum += static_cast<double>(peak) / static_cast<double>(most) - 1;
+  }
+  EXPECT_LT(sum / static_cast<double>(cases), 0.02);
+}
+
+TEST(PartialLives, PinsAlignmentsAndCapacitiesHold) {
+  testing::Random random(6);
+  for (std::uint64_t i = 0; i < testing::cases_of(20); ++i) {
+    Threads drawn = draw_threads(random, 70);
+    const PartialLives lives = PartialLives::of_clocks(drawn.clocks);
+    for (Buffer& buffer : drawn.problem.buffers) buffer.alignment = 16;
+    drawn.problem.buffers[0].pinned = 1600;
+    const Solution solution = solve(drawn.problem, lives, {.effort = 20});
+    EXPECT_EQ(solution.places[0].offset, 1600);
+    const Bytes peak = peak_of(drawn.problem, solution, 0);
+    EXPECT_EQ(solution.outcome, Outcome::fits);
+    lives.add_to(drawn.problem);
+    EXPECT_EQ(faults_of(drawn.problem, solution), std::vector<std::string>()) << i;
+    drawn.problem.relations = {};
+    drawn.problem.memories[0].capacity = solution.lower_bound - 1;
+    EXPECT_EQ(solve(drawn.problem, lives, {.effort = 5}).outcome, Outcome::exceeds_capacity) << i;
+    drawn.problem.memories[0].capacity = peak + 1000;
+    EXPECT_LE(peak_of(drawn.problem, solve(drawn.problem, lives, {.effort = 20}), 0), peak + 1000) << i;
+  }
+}
+
+TEST(PartialLives, OtherStrategiesAreRejected) {
+  const Problem problem{.buffers = {{.id = "a", .size = 1}, {.id = "b", .size = 1}},
+                        .memories = {{.name = "arena"}}};
+  const PartialLives lives = PartialLives::of_clocks({{{0, 0}, {1, 0}}, {{0, 0}, {0, 1}}});
+  EXPECT_THROW(static_cast<void>(solve(problem, lives, {.strategy = "exact"})), NotApplicable);
 }
 
 TEST(PartialLives, ContradictionsAreRejected) {

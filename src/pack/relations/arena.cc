@@ -168,6 +168,22 @@ std::vector<Range> ranges_of(const Problem& problem, const Block& group, Bytes u
   return ranges;
 }
 
+/// Sorts pairs, and makes one of those that are equal.
+void join_equal(std::vector<std::pair<Pair, Neighbour>>& related) {
+  std::ranges::sort(related, {}, &std::pair<Pair, Neighbour>::first);
+  std::size_t kept = 0;
+  for (const auto& it : related) {
+    if (kept == 0 || related[kept - 1].first != it.first) {
+      related[kept++] = it;
+      continue;
+    }
+    Neighbour& before = related[kept - 1].second;
+    before.is_hard = before.is_hard || it.second.is_hard;
+    before.cost += it.second.cost;
+  }
+  related.resize(kept);
+}
+
 }  // namespace
 
 Arena::Arena(const Problem& problem) : members_(problem.buffers.size()) {
@@ -192,25 +208,27 @@ Arena::Arena(const Problem& problem) : members_(problem.buffers.size()) {
   std::vector<std::optional<std::size_t>> group_of(problem.buffers.size());
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::size_t b : groups[g].buffers) group_of[b] = g;
-  std::map<Pair, Neighbour> related;
+  std::vector<std::pair<Pair, Neighbour>> related;
   const auto can_meet = [&](std::size_t a, std::size_t b) {
     std::vector<std::size_t> common;
     std::ranges::set_intersection(groups[a].memories, groups[b].memories, std::back_inserter(common));
     return !common.empty();
   };
   for (const Pair& pair : live_together(problem, group_of)) {
-    if (can_meet(pair.first, pair.second)) related[pair].is_hard = true;
+    if (can_meet(pair.first, pair.second)) related.push_back({pair, {.is_hard = true}});
   }
   for (const BufferPair& pair : problem.relations.apart) {
     const auto& a = group_of[pair.first];
     const auto& b = group_of[pair.second];
-    if (a && b && *a != *b && can_meet(*a, *b)) related[ordered(*a, *b)].is_hard = true;
+    if (a && b && *a != *b && can_meet(*a, *b)) related.push_back({ordered(*a, *b), {.is_hard = true}});
   }
   for (const ReuseCost& reuse : problem.relations.reuse_costs) {
     const auto& a = group_of[reuse.pair.first];
     const auto& b = group_of[reuse.pair.second];
-    if (a && b && *a != *b && reuse.cost > 0 && can_meet(*a, *b)) related[ordered(*a, *b)].cost += reuse.cost;
+    if (a && b && *a != *b && reuse.cost > 0 && can_meet(*a, *b))
+      related.push_back({ordered(*a, *b), {.cost = reuse.cost}});
   }
+  join_equal(related);
 
   base::UnionFind joined(groups.size());
   for (const auto& [pair, neighbour] : related) joined.join(pair.first, pair.second);

@@ -61,20 +61,19 @@ Bytes lower_heights(const Problem& problem, std::vector<Place>& places, const Co
   const Arena arena(problem);
   const std::vector<Part>& parts = arena.parts();
   if (!std::ranges::all_of(parts, is_only_apart)) return none;
-  const bool has_few = std::ranges::any_of(parts, [](const Part& it) { return it.items.size() <= few; });
-  const base::Deadline deadline = has_few ? control.deadline.part(share_with_few) : control.deadline;
   std::vector<Cells> cells = arena.cells_of(std::vector<std::optional<Place>>(places.begin(), places.end()));
   std::vector<std::size_t> order(parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t p) { return parts[p].items.size(); });
-  Cell bound = 0;
+  Cell bound = (control.least_peak + arena.unit() - 1) / arena.unit();
   for (std::size_t i = 0; i < order.size(); ++i) {
     Control own = control;
-    own.deadline = deadline.part(1 / static_cast<double>(order.size() - i));
-    bound = std::max(bound, lower_height(parts[order[i]], cells[order[i]], own));
+    const double share = parts[order[i]].items.size() <= few ? share_with_few : 1;
+    own.deadline = control.deadline.part(share / static_cast<double>(order.size() - i));
+    bound = lower_height(parts[order[i]], bound, cells[order[i]], own);
   }
   places = arena.places_of(cells);
-  return std::max(none, (bound - 1) * arena.unit());
+  return std::max({none, (bound - 1) * arena.unit(), control.least_peak - 1});
 }
 
 }  // namespace

@@ -110,8 +110,9 @@ struct Solved {
 /// Whether items have nothing but pairs that are apart, in one row of cells.
 [[nodiscard]] bool is_only_apart(const Part& part);
 
-/// Lowers the highest end of such items from a placing on; see heights.cc. Returns a height that none is below.
-[[nodiscard]] Cell lower_height(const Part& part, Cells& cells, const Control& control);
+/// Lowers the highest end of such items from a placing on, down to `enough` or a height that none is below; see heights.cc.
+/// Returns the higher of the two.
+[[nodiscard]] Cell lower_height(const Part& part, Cell enough, Cells& cells, const Control& control);
 
 /// What is known of peaks after they were lowered.
 struct Peaks {
