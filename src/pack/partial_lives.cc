@@ -138,9 +138,27 @@ Bytes PartialLives::most_at_once(std::span<const Buffer> buffers) const {
   return all - network.cut(source, sink);
 }
 
+namespace {
+
+/// Throws if two that may be live at once are pinned to the same bytes of the only memory.
+void check_pins(const Problem& problem) {
+  if (problem.memories.size() > 1) return;
+  for (const BufferPair& pair : problem.relations.apart) {
+    const Buffer& a = problem.buffers[pair.first];
+    const Buffer& b = problem.buffers[pair.second];
+    if (!a.pinned || !b.pinned) continue;
+    if (*a.pinned < *b.pinned + b.size && *b.pinned < *a.pinned + a.size)
+      throw Error("", base::concat("buffers ", base::quoted(a.id), " and ", base::quoted(b.id),
+                                   " may be live at once, and are pinned to the same bytes"));
+  }
+}
+
+}  // namespace
+
 Solution solve(Problem problem, const PartialLives& lives, const SolveOptions& options) {
   lives.add_to(problem);
   validate(problem);
+  check_pins(problem);
   pack::Control control{.options = options, .deadline = pack::deadline_of(options)};
   control.options.objective = Objective::peak_then_cost;
   // Copies of a buffer add bytes, and what lies together or excludes another shares them.

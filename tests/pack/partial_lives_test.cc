@@ -202,6 +202,18 @@ TEST(PartialLives, OtherStrategiesAreRejected) {
   EXPECT_THROW(static_cast<void>(solve(problem, lives, {.strategy = "exact"})), NotApplicable);
 }
 
+TEST(PartialLives, PinsThatOverlapAreRejected) {
+  const auto solve_pinned = [](Bytes second, const ClockLife& life) {
+    const Problem problem{
+        .buffers = {{.id = "a", .size = 4, .pinned = 0}, {.id = "b", .size = 4, .pinned = second}},
+        .memories = {{.name = "arena"}}};
+    return peak_of(problem, solve(problem, PartialLives::of_clocks({{{0, 0}, {1, 0}}, life})), 0);
+  };
+  EXPECT_THROW(static_cast<void>(solve_pinned(3, {{0, 0}, {0, 1}})), Error);
+  EXPECT_EQ(solve_pinned(4, {{0, 0}, {0, 1}}), 8);
+  EXPECT_EQ(solve_pinned(3, {{1, 0}, {2, 0}}), 7);
+}
+
 TEST(PartialLives, ContradictionsAreRejected) {
   EXPECT_THROW(static_cast<void>(PartialLives::of_events(2, {{0, 1}, {1, 0}}, {})), Error);
   EXPECT_THROW(static_cast<void>(PartialLives::of_events(2, {{0, 2}}, {})), Error);
