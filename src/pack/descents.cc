@@ -31,7 +31,6 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::size_t searches_at_once = 2;
-constexpr Bytes first_part = 8;  ///< The cap is lowered by 1 / part of the gap.
 constexpr Bytes finest_part = 64;
 /// Neighbours that are looked at in a slice: few at first, twice as many after each slice in vain.
 constexpr std::int64_t least_slice = 5'000;
@@ -39,7 +38,7 @@ constexpr std::int64_t most_slice = 500'000;
 /// Work in vain until a search begins anew, at most; it doubles up to eight times as much.
 constexpr std::int64_t most_patience = 64'000'000;
 constexpr std::int64_t more_patience = 8;
-constexpr int most_drops = 3;  ///< Of all items, in a new placing.
+constexpr int most_drops = 2;  ///< Of all items, in a new placing.
 
 }  // namespace
 
@@ -47,7 +46,8 @@ constexpr int most_drops = 3;  ///< Of all items, in a new placing.
 class Descents::Descent {
  public:
   Descent(const DescentItems& items, std::uint64_t seed)
-      : patience_(std::min(most_patience, items.patience_per_pair * items.pairs)),
+      : part_(items.first_part),
+        patience_(std::min(most_patience, items.patience_per_pair * items.pairs)),
         most_patience_(more_patience * patience_),
         search_(items.movables, items.clashes(), items.meetings, seed) {}
 
@@ -80,7 +80,7 @@ class Descents::Descent {
   }
 
  private:
-  Bytes part_ = first_part;
+  Bytes part_;  ///< The cap is lowered by 1 / part of the gap.
   std::int64_t patience_;
   const std::int64_t most_patience_;
   std::int64_t spent_ = 0;  ///< Work since its start.

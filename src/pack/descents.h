@@ -21,6 +21,7 @@ struct DescentItems {
   std::function<ClashesOf()> clashes{};  ///< For a search of its own.
   const Meetings* meetings = nullptr;
   std::int64_t pairs = 0;  ///< That meet.
+  Bytes first_part = 8;    ///< A cap is lowered by 1 / part of the gap, at first.
   /// Neighbours that a search looks at in vain until it begins anew, for each pair; doubled up to eight times as much.
   std::int64_t patience_per_pair = 2'000;
   std::int64_t most_failures = 12;  ///< Of all searches in a row, until the end.

@@ -23,7 +23,8 @@ namespace stowage::pack::relations {
 namespace {
 
 constexpr std::size_t most_in_cliques = 8192;  // a bit for each pair: 8 MiB
-constexpr std::int64_t patience_per_pair = 400;
+constexpr Bytes first_part = 4;
+constexpr std::int64_t patience_per_pair = 200;
 constexpr std::int64_t most_failures = 60;
 
 using Listed = std::vector<std::vector<std::uint32_t>>;
@@ -105,6 +106,7 @@ Cell lower_height(const Part& part, Cell enough, Cells& cells, const Control& co
                      .clashes = clashes,
                      .meetings = meetings ? &*meetings : nullptr,
                      .pairs = pairs / 2,
+                     .first_part = first_part,
                      .patience_per_pair = patience_per_pair,
                      .most_failures = most_failures,
                      .drops = true},
