@@ -44,6 +44,7 @@ class PartialLives {
   /// Throws Error if clocks have different threads, or a life does not end after it begins.
   [[nodiscard]] static PartialLives of_clocks(const std::vector<ClockLife>& lives);
 
+  bool operator==(const PartialLives&) const = default;
   [[nodiscard]] std::size_t size() const { return before_.size(); }
   /// Whether one buffer is over before the other begins.
   [[nodiscard]] bool is_over_before(std::size_t a, std::size_t b) const { return before_[a][b]; }

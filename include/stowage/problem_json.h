@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "stowage/partial_lives.h"
 #include "stowage/problem.h"
 
 namespace stowage {
@@ -23,7 +24,8 @@ struct ProblemDocument {
   std::string name{};
   Problem problem{};
   Objective objective = Objective::cost_then_peak;
-  Bytes most_at_once = 0;  ///< With lives in a partial order: the most bytes that may be live at once.
+  /// Lives in a partial order; the pairs that they keep apart are the last of `problem.relations.apart`.
+  std::optional<PartialLives> lives{};
 
   bool operator==(const ProblemDocument&) const = default;
 };
@@ -34,7 +36,7 @@ struct ProblemDocument {
 /// Whether a document says that it is such a problem; cheap.
 [[nodiscard]] bool is_problem_json(std::string_view json);
 
-/// Reads a problem. Lives in a partial order become pairs that are apart. Throws Error, naming the place, if the document
+/// Reads a problem. Throws Error, naming the place, if the document
 /// does not follow the schema or contradicts itself.
 [[nodiscard]] ProblemDocument parse_problem(std::string_view json);
 

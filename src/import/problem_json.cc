@@ -150,9 +150,8 @@ class ProblemReader {
           "has some lives in a partial order, expected events of all, or clocks");
     if (!events.empty() && !order) throw document_.error("has no member 'events', the order of events");
     if (events.empty() && order) throw order->error("is an order of events, but buffers have clocks");
-    const PartialLives lives = order ? of_events(*order, events) : PartialLives::of_clocks(clocks);
-    lives.add_to(problem_);
-    result_.most_at_once = lives.most_at_once(problem_.buffers);
+    result_.lives = order ? of_events(*order, events) : PartialLives::of_clocks(clocks);
+    result_.lives->add_to(problem_);
   }
 
   static PartialLives of_events(const Json& order, const std::vector<EventLife>& lives) {
@@ -208,11 +207,19 @@ ProblemDocument parse_problem(std::string_view json) {
 }
 
 Solution solve(const ProblemDocument& document, SolveOptions options) {
+  const Problem& problem = document.problem;
   options.objective = document.objective;
-  Solution solution = solve(document.problem, options);
-  if (solution.outcome != Outcome::fits) return solution;
-  solution.lower_bound = std::max(solution.lower_bound, document.most_at_once);
-  if (document.problem.memories.size() == 1 && peak_of(document.problem, solution, 0) == solution.lower_bound)
+  const bool peak_alone = problem.relations.reuse_costs.empty() && problem.relations.copies.empty();
+  if (document.lives && (peak_alone || document.objective == Objective::peak_then_cost)) {
+    Problem own = problem;
+    Problem lives{.buffers = problem.buffers};
+    document.lives->add_to(lives);
+    own.relations.apart.resize(own.relations.apart.size() - lives.relations.apart.size());
+    return solve(std::move(own), *document.lives, options);
+  }
+  Solution solution = solve(problem, options);
+  if (problem.memories.size() == 1 && solution.outcome == Outcome::fits &&
+      peak_of(problem, solution, 0) == solution.lower_bound)
     solution.is_least_peak = true;
   return solution;
 }

@@ -80,7 +80,6 @@ TEST(ProblemJson, ReadsAllOfAProblem) {
 TEST(ProblemJson, LivesInAPartialOrderAreApartUnlessOneIsOverBefore) {
   const ProblemDocument it = parse_problem(streams().dump());
   EXPECT_EQ(it.problem.relations.apart, (std::vector<BufferPair>{{0, 1}}));
-  EXPECT_EQ(it.most_at_once, 96);
   const Solution solution = solve(it);
   EXPECT_EQ(solution.lower_bound, 96);
   EXPECT_TRUE(solution.is_least_peak);
