@@ -50,4 +50,4 @@ python3 examples/pack_ctypes.py "$library/libstowage_pack_c.so.1" | grep -x 'cos
 diff <(nm -D --defined-only "$library/libstowage_pack_c.so.1" | sed -n 's/.* T \([a-z_]*\)@@STOWAGE_PACK_1$/\1/p' | sort) \
   <(grep -o '\bstowage_pack_[a-z_]*(' include/stowage_pack.h | tr -d '(' | sort -u)
 size=$(stat -c %s "$library/libstowage_pack_c.a")
-[ "$size" -le 1075000 ] || { echo "test_consumer.sh: the archive has $size bytes, expected at most 1075000" >&2; exit 1; }
+[ "$size" -le 1048576 ] || { echo "test_consumer.sh: the archive has $size bytes, expected at most 1048576" >&2; exit 1; }
