@@ -16,7 +16,6 @@
 #include "pack/relations/arena.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -70,7 +69,7 @@ Bytes unit_of(const Problem& problem, const std::vector<Block>& groups) {
 /// More would not fit into the memory of a machine.
 constexpr std::size_t most_pairs = 5'000'000;
 
-/// Pairs of groups that are live at the same time. Throws Error if they are too many.
+/// Pairs of groups that are live at the same time, some more than once. Throws Error if they are too many.
 std::vector<Pair> live_together(const Problem& problem,
                                 std::span<const std::optional<std::size_t>> group_of) {
   std::set<Pair> exclusive;
@@ -101,9 +100,29 @@ std::vector<Pair> live_together(const Problem& problem,
     if (pairs.size() > most_pairs)
       throw Error("", base::concat("more than ", most_pairs, " pairs of buffers are live at the same time"));
   }
-  std::ranges::sort(pairs);
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   return pairs;
+}
+
+/// What two groups have to do with each other.
+struct Related {
+  Pair pair{};
+  bool is_hard = false;
+  std::int64_t cost = 0;
+};
+
+/// Sorts them, and joins those of the same two.
+void join_equal(std::vector<Related>& related) {
+  std::ranges::sort(related, {}, &Related::pair);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < related.size(); ++i) {
+    if (related[i].pair == related[last].pair) {
+      related[last].is_hard = related[last].is_hard || related[i].is_hard;
+      related[last].cost += related[i].cost;
+    } else {
+      related[++last] = related[i];
+    }
+  }
+  if (!related.empty()) related.resize(last + 1);
 }
 
 /// The most bytes that are live at once and can be in one memory alone. Buffers that exclude others are left out.
@@ -168,22 +187,6 @@ std::vector<Range> ranges_of(const Problem& problem, const Block& group, Bytes u
   return ranges;
 }
 
-/// Sorts pairs, and makes one of those that are equal.
-void join_equal(std::vector<std::pair<Pair, Neighbour>>& related) {
-  std::ranges::sort(related, {}, &std::pair<Pair, Neighbour>::first);
-  std::size_t kept = 0;
-  for (const auto& it : related) {
-    if (kept == 0 || related[kept - 1].first != it.first) {
-      related[kept++] = it;
-      continue;
-    }
-    Neighbour& before = related[kept - 1].second;
-    before.is_hard = before.is_hard || it.second.is_hard;
-    before.cost += it.second.cost;
-  }
-  related.resize(kept);
-}
-
 }  // namespace
 
 Arena::Arena(const Problem& problem) : members_(problem.buffers.size()) {
@@ -208,58 +211,59 @@ Arena::Arena(const Problem& problem) : members_(problem.buffers.size()) {
   std::vector<std::optional<std::size_t>> group_of(problem.buffers.size());
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::size_t b : groups[g].buffers) group_of[b] = g;
-  std::vector<std::pair<Pair, Neighbour>> related;
+  std::vector<Related> related;
   const auto can_meet = [&](std::size_t a, std::size_t b) {
-    std::vector<std::size_t> common;
-    std::ranges::set_intersection(groups[a].memories, groups[b].memories, std::back_inserter(common));
-    return !common.empty();
+    return std::ranges::any_of(
+        groups[a].memories, [&](std::size_t m) { return std::ranges::binary_search(groups[b].memories, m); });
   };
   for (const Pair& pair : live_together(problem, group_of)) {
-    if (can_meet(pair.first, pair.second)) related.push_back({pair, {.is_hard = true}});
+    if (can_meet(pair.first, pair.second)) related.push_back({.pair = pair, .is_hard = true});
   }
   for (const BufferPair& pair : problem.relations.apart) {
     const auto& a = group_of[pair.first];
     const auto& b = group_of[pair.second];
-    if (a && b && *a != *b && can_meet(*a, *b)) related.push_back({ordered(*a, *b), {.is_hard = true}});
+    if (a && b && *a != *b && can_meet(*a, *b)) related.push_back({.pair = ordered(*a, *b), .is_hard = true});
   }
   for (const ReuseCost& reuse : problem.relations.reuse_costs) {
     const auto& a = group_of[reuse.pair.first];
     const auto& b = group_of[reuse.pair.second];
     if (a && b && *a != *b && reuse.cost > 0 && can_meet(*a, *b))
-      related.push_back({ordered(*a, *b), {.cost = reuse.cost}});
+      related.push_back({.pair = ordered(*a, *b), .cost = reuse.cost});
   }
   join_equal(related);
 
   base::UnionFind joined(groups.size());
-  for (const auto& [pair, neighbour] : related) joined.join(pair.first, pair.second);
-  std::map<std::size_t, std::size_t> part_of;
+  std::vector<std::size_t> degrees(groups.size());
+  for (const Related& it : related) {
+    joined.join(it.pair.first, it.pair.second);
+    ++degrees[it.pair.first];
+    ++degrees[it.pair.second];
+  }
+  std::vector<std::optional<std::size_t>> part_of(groups.size());
   std::vector<std::pair<std::size_t, std::size_t>> members(groups.size());  // part and item
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    const auto [at, is_new] = part_of.emplace(joined.find(g), parts_.size());
-    if (is_new) {
+    auto& at = part_of[joined.find(g)];
+    if (!at) {
+      at = parts_.size();
       parts_.push_back({.cells = cells});
       buffers_.emplace_back();
     }
-    buffers_[at->second].push_back(groups[g].buffers.front());
-    Part& part = parts_[at->second];
-    members[g] = {at->second, part.items.size()};
+    buffers_[*at].push_back(groups[g].buffers.front());
+    Part& part = parts_[*at];
+    members[g] = {*at, part.items.size()};
     part.items.push_back({.size = rounded_up(groups[g].size, unit_) / unit_,
                           .step = std::max<Cell>(groups[g].alignment / unit_, 1),
                           .phase = groups[g].phase / unit_,
                           .ranges = ranges_of(problem, groups[g], unit_, first_cells_)});
+    part.items.back().neighbours.reserve(degrees[g]);
   }
-  for (const auto& [pair, neighbour] : related) {
+  for (const Related& it : related) {  // ascending, so the neighbours of each item are, too
     const auto add = [&](std::size_t a, std::size_t b) {
-      Neighbour it = neighbour;
-      it.item = static_cast<std::uint32_t>(members[b].second);
-      if (it.is_hard) it.cost = 0;
-      parts_[members[a].first].items[members[a].second].neighbours.push_back(it);
+      parts_[members[a].first].items[members[a].second].neighbours.push_back(
+          {static_cast<std::uint32_t>(members[b].second), it.is_hard, it.is_hard ? 0 : it.cost});
     };
-    add(pair.first, pair.second);
-    add(pair.second, pair.first);
-  }
-  for (Part& part : parts_) {
-    for (Item& item : part.items) std::ranges::sort(item.neighbours, {}, &Neighbour::item);
+    add(it.pair.first, it.pair.second);
+    add(it.pair.second, it.pair.first);
   }
 
   for (std::size_t g = 0; g < groups.size(); ++g) {
