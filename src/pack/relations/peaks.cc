@@ -34,7 +34,7 @@ Try try_capacities(const Problem& problem, std::span<const std::int64_t> costs, 
   if (arena.overload()) return Try::proven;
   if (arena.parts().size() != costs.size()) return Try::open;
   const std::vector<std::optional<Place>> start(places.begin(), places.end());
-  const std::vector<Solved> solved = solve_parts(arena, start, costs, control);
+  const std::vector<Solved> solved = solve_parts(problem, arena, start, costs, control);
   std::vector<Cells> cells;
   bool fits = true;
   for (std::size_t p = 0; p < solved.size(); ++p) {

@@ -3,11 +3,13 @@
 //
 //     parts      buffers that have nothing to do with each other are solved apart        arena.cc
 //     construct  one after the other in the cheapest place; often that costs nothing     ruin.cc
+//                or where that leaves no room for some in the lowest place, whatever it costs
 //     few items  a search of all placings proves the least cost                          exact.cc
 //     bound      of items that cannot all be apart                                       clique_bound.cc
 //     many       ruin and recreate, then a heat bath, then ruin and recreate from there  heat_bath.cc
 //     peaks      lower capacities, as long as all fits at no more cost                   peaks.cc
 //     heights    lower placings of what only must be apart                               heights.cc
+//     packing    what still does not fit is packed as if costs were none, since these forbid no place
 //     copies     which buffers have how many                                             copies.cc
 //
 // Short of time a heat bath ends with nothing, so then ruin and recreate has all of it. Of two runs of half the time the
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "base/side_by_side.h"
+#include "pack/portfolio.h"
 #include "pack/relations/arena.h"
 #include "pack/relations/search.h"
 #include "stowage/error.h"
@@ -34,8 +37,9 @@ using Seconds = base::Deadline::Seconds;
 constexpr Seconds short_search{0.02};    ///< Before a proof is tried, for each part.
 constexpr double share_of_proofs = 0.6;  ///< Of the time, for parts of few items.
 constexpr double share_of_bounds = 0.08;
-constexpr Seconds least_for_heat{2};  ///< With less, there is no heat bath.
-constexpr Seconds least_for_runs{8};  ///< From here on, there are two runs.
+constexpr double share_of_packing = 0.3;  ///< Of the last search, where not all fits yet.
+constexpr Seconds least_for_heat{2};      ///< With less, there is no heat bath.
+constexpr Seconds least_for_runs{8};      ///< From here on, there are two runs.
 constexpr std::size_t most_runs = 4;
 constexpr double share_of_first = 0.08;  ///< Of a run, for ruin and recreate,
 constexpr double share_of_heat = 0.62;   ///< and of the rest for the heat bath.
@@ -88,9 +92,30 @@ void search_long(const Part& part, Solved& it, Random& random, const Control& co
   }
 }
 
+/// Where buffers fit if costs do not count, as these forbid no place. None if that is not found, or more than costs counts.
+std::optional<std::vector<Cells>> pack_without_costs(const Problem& problem, const Arena& arena,
+                                                     const Control& control) {
+  Problem plain = problem;
+  plain.relations.reuse_costs.clear();
+  const auto is_pinned = [](const Buffer& buffer) { return buffer.pinned.has_value(); };
+  if (plain.is_related() || std::ranges::any_of(plain.buffers, is_pinned)) return std::nullopt;
+  std::vector<const Strategy*> chosen;
+  for (const Strategy& it : packers()) {
+    if (it.info.is_in_auto) chosen.push_back(&it);
+  }
+  const SolveOptions options{.threads = control.options.threads, .seed = control.options.seed};
+  const Solution packed = best_of(plain, chosen, {options, control.deadline});
+  if (packed.outcome != Outcome::fits) return std::nullopt;
+  std::vector<std::optional<Place>> places;
+  for (const Place& it : packed.places)
+    places.push_back(Place{it.memory, it.offset - it.offset % arena.unit()});
+  return arena.cells_of(places);
+}
+
 }  // namespace
 
-std::vector<Solved> solve_parts(const Arena& arena, std::span<const std::optional<Place>> start,
+std::vector<Solved> solve_parts(const Problem& problem, const Arena& arena,
+                                std::span<const std::optional<Place>> start,
                                 std::span<const std::int64_t> goals, const Control& control) {
   const std::vector<Part>& parts = arena.parts();
   Random random(control.options.seed);
@@ -109,6 +134,10 @@ std::vector<Solved> solve_parts(const Arena& arena, std::span<const std::optiona
       Arrangement kept = keep(part, scan, cells[p]);
       if (kept.fits() ? deadline.is_over() || !it.best.is_better_than(kept) : kept.is_better_than(it.best))
         it.best = std::move(kept);
+    }
+    if (!it.best.fits()) {
+      Arrangement other = construct_without_costs(part, scan);
+      if (other.is_better_than(it.best)) it.best = std::move(other);
     }
     solved.push_back(std::move(it));
     if (!solved.back().is_done()) open.push_back(p);
@@ -144,8 +173,20 @@ std::vector<Solved> solve_parts(const Arena& arena, std::span<const std::optiona
     it.is_searched = false;
   });
   finish([&](const Part& part, Scan&, Solved& it, std::size_t left) {
-    search_long(part, it, random, control, deadline.part(1.0 / static_cast<double>(left)));
+    const double share = it.best.fits() ? 1 : 1 - share_of_packing;
+    search_long(part, it, random, control, deadline.part(share / static_cast<double>(left)));
   });
+  const auto is_full = [&](std::size_t p) { return !solved[p].is_impossible && !solved[p].best.fits(); };
+  if (std::ranges::none_of(open, is_full) || std::ranges::any_of(solved, &Solved::is_out_of_reach))
+    return solved;
+  const auto packed = pack_without_costs(problem, arena, control);
+  if (!packed) return solved;
+  for (const std::size_t p : open) {
+    if (!is_full(p)) continue;
+    Scan scan(parts[p]);
+    Arrangement kept = keep(parts[p], scan, (*packed)[p]);
+    if (kept.is_better_than(solved[p].best)) solved[p].best = std::move(kept);
+  }
   return solved;
 }
 
@@ -218,7 +259,7 @@ Solution solve_without_copies(const Problem& problem, const Control& control) {
   if (objective != Objective::cost) part.deadline = control.deadline.part(share_of_first_goal);
   const std::vector<std::int64_t> any_cost(arena.parts().size(), forbidden);
   std::vector<Solved> solved =
-      solve_parts(arena, control.options.start,
+      solve_parts(limited, arena, control.options.start,
                   objective == Objective::peak_then_cost ? any_cost : std::vector<std::int64_t>(), part);
   std::vector<std::int64_t> costs;
   for (const Solved& it : solved)
@@ -241,7 +282,7 @@ Solution solve_without_copies(const Problem& problem, const Control& control) {
   }
   const Arena tight(limited);
   const std::vector<std::optional<Place>> start(solution.places.begin(), solution.places.end());
-  Solution cheap = solution_of(limited, tight, solve_parts(tight, start, {}, control));
+  Solution cheap = solution_of(limited, tight, solve_parts(limited, tight, start, {}, control));
   if (cheap.outcome != Outcome::fits) return solution;
   cheap.is_least_peak = solution.is_least_peak;
   if (cheap.reuse_cost > 0) {  // it holds within these peaks alone

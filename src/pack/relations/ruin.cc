@@ -84,6 +84,18 @@ class Ruin {
     return true;
   }
 
+  /// Places an item in the lowest place, whatever it costs; false if there is no room.
+  bool insert_lowest(std::size_t item, Arrangement& it) {
+    const auto segments =
+        scan_.segments(item, it.cells, [](const Neighbour& other) { return other.is_hard ? forbidden : 0; });
+    const auto free = std::ranges::find(segments, 0, &Segment::cost);
+    if (free == segments.end()) return false;
+    it.cells[item] = free->first;
+    it.cost += cost_of(part_, item, it.cells);
+    --it.missing;
+    return true;
+  }
+
   void remove(std::size_t item, Arrangement& it) const {
     if (it.cells[item] == nowhere) return;
     it.cost -= cost_of(part_, item, it.cells);
@@ -168,6 +180,17 @@ Arrangement construct(const Part& part, Scan& scan) {
     if (it.is_better_than(best)) best = std::move(it);
   }
   return best;
+}
+
+Arrangement construct_without_costs(const Part& part, Scan& scan) {
+  Random random(0);
+  Ruin ruin(part, scan, random);
+  std::vector<std::size_t> order(part.items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return part.items[i].size; });
+  Arrangement it{.cells = Cells(order.size(), nowhere), .missing = order.size()};
+  for (const std::size_t item : order) ruin.insert_lowest(item, it);
+  return it;
 }
 
 Arrangement keep(const Part& part, Scan& scan, const Cells& cells) {

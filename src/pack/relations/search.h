@@ -50,6 +50,9 @@ struct Arrangement {
 /// One after the other in the cheapest place, in three orders; see ruin.cc. The best of them.
 [[nodiscard]] Arrangement construct(const Part& part, Scan& scan);
 
+/// One after the other in the lowest place, whatever it costs, the largest first: where the cheapest places leave no room.
+[[nodiscard]] Arrangement construct_without_costs(const Part& part, Scan& scan);
+
 /// Items in these cells, as far as they may be there beside those before; each of the others in the cheapest place that is
 /// left.
 [[nodiscard]] Arrangement keep(const Part& part, Scan& scan, const Cells& cells);
@@ -104,7 +107,8 @@ struct Solved {
 };
 
 /// Solves each part. `start` is empty, or where buffers were; `goals` is empty, or a cost for each part that is enough.
-[[nodiscard]] std::vector<Solved> solve_parts(const Arena& arena, std::span<const std::optional<Place>> start,
+[[nodiscard]] std::vector<Solved> solve_parts(const Problem& problem, const Arena& arena,
+                                              std::span<const std::optional<Place>> start,
                                               std::span<const std::int64_t> goals, const Control& control);
 
 /// Whether items have nothing but pairs that are apart, in one row of cells.
