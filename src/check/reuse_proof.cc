@@ -94,11 +94,9 @@ class Facts {
     return std::nullopt;
   }
 
-  /// Free bytes of a memory, from and to; none if it has no end.
-  [[nodiscard]] std::optional<std::vector<ByteRange>> free_bytes(std::size_t m) const {
-    const Memory& memory = problem_.memories[m];
-    if (!memory.capacity) return std::nullopt;
-    std::vector<ByteRange> taken = memory.reserved;
+  /// Free bytes of a memory before `end`, from and to.
+  [[nodiscard]] std::vector<ByteRange> free_bytes(std::size_t m, Bytes end) const {
+    std::vector<ByteRange> taken = problem_.memories[m].reserved;
     std::ranges::sort(taken, {}, &ByteRange::begin);
     std::vector<ByteRange> free;
     Bytes from = 0;
@@ -106,7 +104,7 @@ class Facts {
       if (range.begin > from) free.push_back({from, range.begin});
       from = std::max(from, range.end);
     }
-    if (from < *memory.capacity) free.push_back({from, *memory.capacity});
+    if (from < end) free.push_back({from, end});
     return free;
   }
 
@@ -165,14 +163,15 @@ class Exhaust {
       }
     }
     for (std::size_t m = 0; m < facts_.problem().memories.size(); ++m) {
-      const auto free = facts_.free_bytes(m);
-      if (!free) return false;
+      const auto memory_end = end_of(m);
+      if (!memory_end) return false;
+      const std::vector<ByteRange> free = facts_.free_bytes(m, *memory_end);
       std::set<Bytes> ends;  // and begins of free bytes
       std::vector<Bytes> open;
       const auto add = [&](Bytes end) {
         if (ends.insert(end).second) open.push_back(end);
       };
-      for (const ByteRange& range : *free) add(range.begin);
+      for (const ByteRange& range : free) add(range.begin);
       std::vector<std::set<Bytes>> begins(groups_.size());
       std::vector<bool> may_be;
       for (const std::size_t group : groups_)
@@ -182,7 +181,7 @@ class Exhaust {
         open.pop_back();
         for (std::size_t i = 0; i < groups_.size(); ++i) {
           if (!may_be[i]) continue;
-          const auto begin = next_begin(groups_[i], end, *free);
+          const auto begin = next_begin(groups_[i], end, free);
           if (!begin) return false;
           if (*begin < 0 || !begins[i].insert(*begin).second) continue;
           add(*begin + facts_.size(groups_[i]));
@@ -193,6 +192,23 @@ class Exhaust {
         for (const Bytes begin : begins[i]) spots_[i].push_back({m, begin});
     }
     return true;
+  }
+
+  /// Of a memory without a limit, behind all that is reserved or pinned as much as all groups need: what is pushed down
+  /// ends before. None if an alignment is too large.
+  [[nodiscard]] std::optional<Bytes> end_of(std::size_t m) const {
+    const Memory& memory = facts_.problem().memories[m];
+    if (memory.capacity) return memory.capacity;
+    Bytes end = 0;
+    Bytes all = 0;
+    for (const ByteRange& range : memory.reserved) end = std::max(end, range.end);
+    for (const std::size_t group : groups_) {
+      const auto step = facts_.step(group);
+      if (!step) return std::nullopt;
+      end = std::max(end, facts_.pin(group).value_or(0) + facts_.size(group));
+      all += *step + facts_.size(group);
+    }
+    return end + all;
   }
 
   /// The first byte from `from` on where a group may begin; -1: there is none; nothing: that takes too long to say.
@@ -287,9 +303,9 @@ std::optional<std::int64_t> value_of_cliques(const Facts& facts, const ReuseProo
     }
     Bytes room = 0;
     for (const std::size_t m : memories) {
-      const auto free = facts.free_bytes(m);
-      if (!free) return std::nullopt;
-      for (const ByteRange& range : *free) room += range.end - range.begin;
+      const auto& capacity = facts.problem().memories[m].capacity;
+      if (!capacity) return std::nullopt;
+      for (const ByteRange& range : facts.free_bytes(m, *capacity)) room += range.end - range.begin;
     }
     const std::int64_t excess =
         std::max<Bytes>(needed - room, 0) / proof.unit;  // units that are shared at least

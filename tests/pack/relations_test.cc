@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
+#include <numeric>
 #include <optional>
 
 #include "image_networks.h"
@@ -32,33 +34,36 @@ BufferPair two_of(Random& random, std::size_t count) {
   return {first, second};
 }
 
-/// 2 to 5 buffers of 1 to 3 bytes in one or two memories of up to 7.
+/// 2 to 5 buffers of up to 3 bytes in one to three memories of up to 7, or without a limit.
 Problem random_problem(Random& random) {
   Problem problem;
-  const std::int64_t memories = pick(random, 1, 2);
+  const auto one_in = [&](std::int64_t n) { return pick(random, 1, n) == 1; };
+  const std::int64_t memories = one_in(20) ? 3 : pick(random, 1, 2);
   for (std::int64_t m = 0; m < memories; ++m) {
     Memory memory{.name = std::to_string(m), .capacity = pick(random, 2, memories == 1 ? 7 : 4)};
-    if (pick(random, 0, 2) == 0) {
+    if (one_in(3)) {
       const Bytes begin = pick(random, 0, *memory.capacity - 1);
       memory.reserved = {{begin, begin + 1}};
     }
     problem.memories.push_back(memory);
   }
-  const std::int64_t count = pick(random, 2, 5);
+  const std::int64_t count = pick(random, 2, memories == 3 ? 4 : 5);
+  if (count <= 3 && one_in(5)) problem.memories.back().capacity.reset();
   for (std::int64_t b = 0; b < count; ++b) {
     const Position lower = pick(random, 0, 5);
-    problem.buffers.push_back(live(std::to_string(b), pick(random, 1, 3), lower, lower + pick(random, 1, 3)));
+    const Bytes size = one_in(25) ? 0 : pick(random, 1, 3);
+    problem.buffers.push_back(live(std::to_string(b), size, lower, lower + pick(random, 1, 3)));
     Buffer& buffer = problem.buffers.back();
-    if (pick(random, 0, 4) == 0)
-      buffer.pieces.push_back(
-          {0, buffer.size, {buffer.pieces[0].life.upper + 1, buffer.pieces[0].life.upper + 2}});
-    if (memories == 2 && pick(random, 0, 1) == 0)
-      buffer.memories = {static_cast<std::size_t>(pick(random, 0, 1))};
-    if (pick(random, 0, 9) == 0) buffer.pinned = pick(random, 0, 2);
-    if (pick(random, 0, 9) == 0 && !buffer.pinned) buffer.alignment = 2;
+    while (buffer.pieces.size() < 3 && one_in(5)) {
+      const Position end = buffer.pieces.back().life.upper;
+      buffer.pieces.push_back({0, size, {end + 1, end + 2}});
+    }
+    if (memories >= 2 && one_in(2))
+      buffer.memories = {static_cast<std::size_t>(pick(random, 0, memories - 1))};
+    if (one_in(10)) buffer.pinned = pick(random, 0, 2);
+    if (one_in(10) && !buffer.pinned) buffer.alignment = pick(random, 2, 4);
   }
-  if (pick(random, 0, 9) ==
-      0) {  // sizes and ends of memories that are no multiples of what all alignments are
+  if (one_in(10)) {  // sizes and ends of memories that are no multiples of what all alignments are
     for (Buffer& buffer : problem.buffers) {
       buffer.alignment = 2;
       if (buffer.pinned) buffer.pinned = 2;
@@ -67,46 +72,65 @@ Problem random_problem(Random& random) {
   const auto n = problem.buffers.size();
   Relations& relations = problem.relations;
   for (std::int64_t i = pick(random, 0, 6); i > 0; --i)
-    relations.reuse_costs.push_back({two_of(random, n), pick(random, 1, 3)});
+    relations.reuse_costs.push_back({two_of(random, n), pick(random, 0, 3)});
   for (std::int64_t i = pick(random, 0, 2); i > 0; --i) relations.apart.push_back(two_of(random, n));
-  if (pick(random, 0, 3) == 0) relations.exclusive.push_back(two_of(random, n));
-  if (pick(random, 0, 3) == 0) {
+  for (int i = 0; i < 2 && one_in(4); ++i) relations.exclusive.push_back(two_of(random, n));
+  for (int i = 0; i < 2 && one_in(4); ++i) {
     const BufferPair two = two_of(random, n);
-    relations.together.push_back({two.first, two.second, pick(random, 0, 1) == 0 ? 0 : pick(random, -2, 3)});
+    relations.together.push_back({two.first, two.second, one_in(2) ? 0 : pick(random, -2, 3)});
   }
-  if (pick(random, 0, 5) == 0) {
-    const auto buffer = static_cast<std::size_t>(pick(random, 0, count - 1));
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::shuffle(order, random);
+  for (std::size_t i = 0; i < 2 && one_in(6); ++i) {
     const std::int64_t gain = pick(random, 0, 2);
-    relations.copies.push_back({buffer, {gain, gain + pick(random, 0, 2)}});
+    relations.copies.push_back({order[i], {gain, gain + pick(random, 0, 2)}});
   }
   if (relations.empty()) relations.reuse_costs.push_back({two_of(random, n), 1});
   return problem;
 }
 
-/// Bytes of a buffer, or of the two that lie together, of which one is it: where they begin beside it, and how many.
+/// In a memory without a limit, all fits before this.
+Bytes room_of(const Problem& problem, std::size_t memory) {
+  if (problem.memories[memory].capacity) return *problem.memories[memory].capacity;
+  Bytes room = 0;
+  for (const ByteRange& range : problem.memories[memory].reserved) room = std::max(room, range.end);
+  for (const Buffer& buffer : problem.buffers) room += 2 * buffer.alignment + buffer.size;
+  return room;
+}
+
+/// Where buffers that lie together with one begin beside it; itself, too.
+std::map<std::size_t, Bytes> group_of(const Problem& problem, std::size_t b) {
+  std::map<std::size_t, Bytes> group{{b, 0}};
+  for (std::size_t before = 0; before != group.size();) {
+    before = group.size();
+    for (const Joint& joint : problem.relations.together) {
+      if (group.contains(joint.first)) group.emplace(joint.second, group[joint.first] + joint.distance);
+      if (group.contains(joint.second)) group.emplace(joint.first, group[joint.second] - joint.distance);
+    }
+  }
+  return group;
+}
+
+/// Bytes of all that lie together with a buffer: where they begin beside it, and how many.
 struct Extent {
   Bytes begin = 0;
   Bytes size = 0;
 };
 Extent extent_of(const Problem& problem, const std::vector<std::int64_t>& copies, std::size_t b) {
-  const auto own = [&](std::size_t i) {
+  Bytes begin = 0;
+  Bytes end = 0;
+  for (const auto& [i, at] : group_of(problem, b)) {
     const Buffer& buffer = problem.buffers[i];
     const Bytes stride = (buffer.size + buffer.alignment - 1) / buffer.alignment * buffer.alignment;
-    return stride * (copies[i] - 1) + buffer.size;
-  };
-  for (const Joint& joint : problem.relations.together) {  // there is at most one
-    if (joint.first != b && joint.second != b) continue;
-    const Bytes begin = std::min<Bytes>(0, joint.distance);
-    const Bytes end = std::max(own(joint.first), joint.distance + own(joint.second));
-    return {begin - (b == joint.second ? joint.distance : 0), end - begin};
+    begin = std::min(begin, at);
+    end = std::max(end, at + stride * (copies.empty() ? 0 : copies[i] - 1) + buffer.size);
   }
-  return {0, own(b)};
+  return {begin, end - begin};
 }
 
 bool are_together(const Problem& problem, std::size_t a, std::size_t b) {
-  return std::ranges::any_of(problem.relations.together, [&](const Joint& it) {
-    return (it.first == a && it.second == b) || (it.first == b && it.second == a);
-  });
+  return group_of(problem, a).contains(b);
 }
 
 bool share_bytes(const Problem& problem, const Solution& it, std::size_t a, std::size_t b) {
@@ -114,8 +138,8 @@ bool share_bytes(const Problem& problem, const Solution& it, std::size_t a, std:
   const Extent second = extent_of(problem, it.copies, b);
   const Bytes first_begin = it.places[a].offset + first.begin;
   const Bytes second_begin = it.places[b].offset + second.begin;
-  return it.places[a].memory == it.places[b].memory && first_begin < second_begin + second.size &&
-         second_begin < first_begin + first.size;
+  return it.places[a].memory == it.places[b].memory && first.size > 0 && second.size > 0 &&
+         first_begin < second_begin + second.size && second_begin < first_begin + first.size;
 }
 
 /// Whether a buffer shares no byte with one before it that is live at the same time.
@@ -124,7 +148,7 @@ bool can_be(const Problem& problem, const Solution& it, std::size_t b) {
     const auto& exclusive = problem.relations.exclusive;
     const bool is_exclusive =
         std::ranges::count(exclusive, BufferPair{a, b}) + std::ranges::count(exclusive, BufferPair{b, a}) > 0;
-    if (are_together(problem, a, b) || is_exclusive || !share_bytes(problem, it, a, b)) continue;
+    if (is_exclusive || !share_bytes(problem, it, a, b) || are_together(problem, a, b)) continue;
     for (const Piece& mine : problem.buffers[b].pieces) {
       for (const Piece& other : problem.buffers[a].pieces) {
         if (mine.life.lower < other.life.upper && other.life.lower < mine.life.upper) return false;
@@ -134,7 +158,43 @@ bool can_be(const Problem& problem, const Solution& it, std::size_t b) {
   return true;
 }
 
-/// The best of all places and copies that `faults_of` accepts.
+/// All rules for places, beside `faults_of`.
+bool is_legal(const Problem& problem, const Solution& it) {
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    const auto [memory, offset] = it.places[b];
+    if (memory >= problem.memories.size() || offset < 0) return false;
+    const Extent extent = extent_of(problem, it.copies, b);
+    const Bytes begin = offset + extent.begin;
+    const Bytes end = begin + extent.size;
+    if (!buffer.memories.empty() && std::ranges::count(buffer.memories, memory) == 0) return false;
+    if (offset % buffer.alignment != 0 || (buffer.pinned && offset != *buffer.pinned)) return false;
+    if (begin < 0 || (problem.memories[memory].capacity && end > *problem.memories[memory].capacity))
+      return false;
+    for (const ByteRange& range : problem.memories[memory].reserved)
+      if (extent.size > 0 && begin < range.end && range.begin < end) return false;
+    if (!can_be(problem, it, b)) return false;
+  }
+  for (const Joint& joint : problem.relations.together) {
+    const Place& first = it.places[joint.first];
+    if (it.places[joint.second] != Place{first.memory, first.offset + joint.distance}) return false;
+  }
+  return std::ranges::none_of(problem.relations.apart, [&](const BufferPair& pair) {
+    return share_bytes(problem, it, pair.first, pair.second) &&
+           !are_together(problem, pair.first, pair.second);
+  });
+}
+
+std::int64_t cost_of(const Problem& problem, const Solution& it) {
+  std::int64_t cost = 0;
+  for (const ReuseCost& reuse : problem.relations.reuse_costs) {
+    const auto [a, b] = reuse.pair;
+    if (share_bytes(problem, it, a, b) && !are_together(problem, a, b)) cost += reuse.cost;
+  }
+  return cost;
+}
+
+/// The best of all places and copies that are legal.
 struct Best {
   /// Cost less gain, and peaks of the last memory first.
   std::pair<std::int64_t, std::vector<Bytes>> cost_then_peak{};
@@ -156,12 +216,7 @@ std::optional<Best> brute_force(const Problem& problem) {
   solution.places.resize(count);
   solution.copies.assign(count, 1);
   const auto judge = [&] {
-    solution.reuse_cost = 0;
-    for (const ReuseCost& reuse : problem.relations.reuse_costs) {
-      const auto [x, y] = reuse.pair;
-      if (!are_together(problem, x, y) && share_bytes(problem, solution, x, y))
-        solution.reuse_cost += reuse.cost;
-    }
+    solution.reuse_cost = cost_of(problem, solution);
     solution.reuse_cost_bound = -10;
     const std::int64_t net = solution.reuse_cost - solution.gain;
     const std::vector<Bytes> peaks = peaks_of(problem, solution);
@@ -169,7 +224,9 @@ std::optional<Best> brute_force(const Problem& problem) {
     const std::pair peak_first(peaks, net);
     // What is no better in any order changes nothing, legal or not.
     if (best && cost_first >= best->cost_then_peak && peak_first >= best->peak_then_cost) return;
-    if (!faults_of(problem, solution).empty()) return;
+    const bool legal = is_legal(problem, solution);
+    EXPECT_EQ(faults_of(problem, solution).empty(), legal);
+    if (!legal) return;
     if (!best) best = Best{cost_first, peak_first};
     best->cost_then_peak = std::min(best->cost_then_peak, cost_first);
     best->peak_then_cost = std::min(best->peak_then_cost, peak_first);
@@ -177,26 +234,38 @@ std::optional<Best> brute_force(const Problem& problem) {
   const std::function<void(std::size_t)> place = [&](std::size_t b) {
     if (b == count) return judge();
     for (std::size_t m = 0; m < problem.memories.size(); ++m) {
-      for (Bytes offset = 0; offset + problem.buffers[b].size <= *problem.memories[m].capacity; ++offset) {
+      for (Bytes offset = 0; offset + problem.buffers[b].size <= room_of(problem, m); ++offset) {
         solution.places[b] = {m, offset};
         if (can_be(problem, solution, b)) place(b + 1);
       }
     }
   };
-  place(0);
-  for (const CopyGains& list : problem.relations.copies) {  // there is at most one
+  const std::function<void(std::size_t)> copy = [&](std::size_t l) {
+    if (l == problem.relations.copies.size()) return place(0);
+    copy(l + 1);
+    const CopyGains& list = problem.relations.copies[l];
     for (std::size_t i = 0; i < list.gains.size(); ++i) {
       solution.copies[list.buffer] = static_cast<std::int64_t>(i) + 2;
-      solution.gain = list.gains[i];
-      place(0);
+      solution.gain += list.gains[i];
+      copy(l + 1);
+      solution.gain -= list.gains[i];
     }
-  }
+    solution.copies[list.buffer] = 1;
+  };
+  copy(0);
   return best;
+}
+
+/// With a capacity for each memory, as arenas need.
+Problem limited(Problem problem) {
+  for (std::size_t m = 0; m < problem.memories.size(); ++m)
+    problem.memories[m].capacity = room_of(problem, m);
+  return problem;
 }
 
 std::int64_t bound_by_cliques(const Problem& problem) {
   std::int64_t bound = 0;
-  const pack::relations::Arena arena(problem);
+  const pack::relations::Arena arena(limited(problem));
   for (const auto& part : arena.parts())
     bound +=
         pack::relations::clique_bound(part, base::Deadline::after_work(std::chrono::milliseconds(1))).bound;
@@ -236,7 +305,7 @@ void expect_rejected(const Problem& problem, const Solution& solution, std::int6
 
 /// Clique proofs are too rare in answers of small problems: here each is asked for.
 void check_cliques(const Problem& problem, std::int64_t least, std::uint64_t number, std::uint64_t& proven) {
-  const pack::relations::Arena arena(problem);
+  const pack::relations::Arena arena(limited(problem));
   ReuseProof proof{.unit = arena.unit()};
   std::int64_t bound = 0;
   for (std::size_t p = 0; p < arena.parts().size(); ++p) {
@@ -269,6 +338,71 @@ void check_cliques(const Problem& problem, std::int64_t least, std::uint64_t num
   EXPECT_TRUE(!inflated || *inflated <= least) << number;
 }
 
+/// Places moved by a byte or to another memory, claims of another cost, and proofs of what is not so.
+void check_mutants(const Problem& problem, const Solution& solution, Random& random, std::uint64_t number) {
+  if (solution.overload) {
+    Solution bad = solution;
+    bad.overload->room = bad.overload->needed;
+    EXPECT_FALSE(faults_of(problem, bad).empty()) << number;
+    bad.overload = solution.overload;
+    bad.overload->needed += 100;
+    EXPECT_FALSE(faults_of(problem, bad).empty()) << number;
+  }
+  if (solution.outcome != Outcome::fits) return;
+  for (int i = 0; i < 4; ++i) {
+    Solution other = solution;
+    const auto b = static_cast<std::size_t>(pick(random, 0, std::ssize(problem.buffers) - 1));
+    Place& place = other.places[b];
+    place.offset += pick(random, -1, 1);
+    if (pick(random, 0, 3) == 0)
+      place.memory = static_cast<std::size_t>(pick(random, 0, std::ssize(problem.memories) - 1));
+    other.reuse_cost = cost_of(problem, other);
+    other.reuse_cost_bound = -10;
+    EXPECT_EQ(faults_of(problem, other).empty(), is_legal(problem, other)) << number;
+    ++other.reuse_cost;
+    EXPECT_FALSE(faults_of(problem, other).empty()) << number;
+  }
+}
+
+/// Fewer buffers of a proof, which fit; and the same buffers where there is room.
+void check_no_fit(const Problem& problem, const ReuseProof& proof, std::uint64_t number) {
+  Problem wide = problem;
+  for (Memory& memory : wide.memories) {
+    if (memory.capacity) *memory.capacity += 100;
+  }
+  for (Buffer& buffer : wide.buffers) buffer.pinned.reset();
+  EXPECT_FALSE(is_proof_of_no_fit(wide, proof)) << number;
+  if (!problem.relations.together.empty()) return;
+  for (std::size_t left_out = 0; left_out < proof.too_many.size(); ++left_out) {
+    ReuseProof fewer{.too_many = proof.too_many};
+    fewer.too_many.erase(fewer.too_many.begin() + static_cast<std::ptrdiff_t>(left_out));
+    Problem some = problem;
+    for (std::size_t b = 0; b < some.buffers.size(); ++b) {
+      if (std::ranges::count(fewer.too_many, b) > 0) continue;
+      some.buffers[b].size = 0;
+      for (Piece& piece : some.buffers[b].pieces) piece.size = 0;
+    }
+    some.relations.copies.clear();
+    if (brute_force(some)) {
+      EXPECT_FALSE(is_proof_of_no_fit(problem, fewer)) << number;
+    }
+  }
+}
+
+/// A solution that is solved again without a search stays as it is.
+void check_again(const Problem& problem, const Solution& solution, Objective objective,
+                 std::uint64_t number) {
+  const std::vector<std::optional<Place>> start(solution.places.begin(), solution.places.end());
+  const Solution again = solve(problem, {.effort = 0, .objective = objective, .start = start});
+  ASSERT_EQ(again.outcome, Outcome::fits) << number;
+  EXPECT_EQ(faults_of(problem, again), std::vector<std::string>()) << number;
+  for (std::size_t b = 0; b < start.size(); ++b) {
+    if (extent_of(problem, {}, b).size > 0) {
+      EXPECT_EQ(again.places[b], solution.places[b]) << number;
+    }
+  }
+}
+
 TEST(Relations, EqualBruteForce) {
   Random random(1);
   std::uint64_t compared = 0;
@@ -288,10 +422,12 @@ TEST(Relations, EqualBruteForce) {
     const Solution solution = solve(problem, {.effort = 50, .seed = compared, .objective = objective});
     for (const std::string& fault : faults_of(problem, solution)) ADD_FAILURE() << compared << ": " << fault;
     ASSERT_EQ(solution.outcome == Outcome::fits, best.has_value()) << compared;
+    check_mutants(problem, solution, random, compared);
     if (!best) {
       ++impossible;
       if (!solution.cannot_fit || solution.overload) continue;
       EXPECT_TRUE(is_proof_of_no_fit(problem, solution.reuse_proof)) << compared;
+      check_no_fit(problem, solution.reuse_proof, compared);
       ++impossible_by_search;
       continue;
     }
@@ -318,6 +454,7 @@ TEST(Relations, EqualBruteForce) {
       EXPECT_TRUE(solution.reuse_proof.searched.empty()) << compared;
     }
     expect_rejected(problem, solution, best->net(), compared);
+    if (problem.relations.copies.empty()) check_again(problem, solution, objective, compared);
     costly += best->net() > 0 ? 1U : 0U;
     const auto bound = bound_by_cliques(problem);
     ASSERT_LE(bound, best->net() + (solution.copies.empty() ? 0 : 10)) << compared;
@@ -442,6 +579,32 @@ TEST(Relations, CheckerFindsWhatIsWrong) {
   EXPECT_TRUE(finds([](Solution& it) { it.reuse_cost_bound = 1; }));
   EXPECT_TRUE(finds([](Solution& it) { it.cannot_fit = true; }));
   EXPECT_TRUE(finds([](Solution& it) { it.overload = Overload{0, 0, 7, 5}; }));
+}
+
+/// Costs forbid no place. So buffers fit with them in the bytes that they need without: as packed, or one after the other,
+/// which goes with other relations.
+TEST(Relations, CostsLeaveRoomForAll) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Random random(seed);
+    Problem problem{.memories = {{.name = "vec"}}};
+    for (int b = 0; b < 100; ++b) {
+      const Position lower = pick(random, 0, 99);
+      problem.buffers.push_back(
+          live(std::to_string(b), pick(random, 1, 16), lower, lower + pick(random, 1, 10)));
+    }
+    const Solution packed = solve(problem, {.effort = 0});
+    problem.memories[0].capacity = peak_of(problem, packed, 0);
+    for (int i = 0; i < 4000; ++i) problem.relations.reuse_costs.push_back({two_of(random, 100), 1});
+    const Solution tight = solve(problem, {.effort = 1});
+    EXPECT_EQ(tight.outcome, Outcome::fits) << seed;
+    EXPECT_EQ(faults_of(problem, tight), std::vector<std::string>()) << seed;
+    *problem.memories[0].capacity += *problem.memories[0].capacity / 4;
+    problem.memories[0].reserved = {{0, 3}};
+    problem.relations.apart = {{0, 1}};
+    const Solution apart = solve(problem, {.effort = 1});
+    EXPECT_EQ(apart.outcome, Outcome::fits) << seed;
+    EXPECT_EQ(faults_of(problem, apart), std::vector<std::string>()) << seed;
+  }
 }
 
 /// Threads have runs of their own, which begin with one placing.
