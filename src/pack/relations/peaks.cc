@@ -97,7 +97,7 @@ Peaks lower_peaks(const Problem& problem, std::span<const std::int64_t> costs, s
       part.options.progress = nullptr;
       const Try result = try_capacities(smaller, costs, places, part);
       if (result == Try::fits) {
-        high = peak_in(problem, places, m);
+        high = std::min(peak_in(problem, places, m), middle);  // a pinned buffer of no bytes may be above
       } else {
         low = middle;
         is_proven = result == Try::proven;
