@@ -55,6 +55,7 @@
 #include <vector>
 
 #include "base/side_by_side.h"
+#include "base/text.h"
 #include "pack/bounds.h"
 #include "pack/container.h"
 #include "pack/placing.h"

@@ -615,6 +615,22 @@ TEST(Relations, LowerPeaksBelowAPinnedBufferOfNoBytes) {
 
 /// Costs forbid no place. So buffers fit with them in the bytes that they need without: as packed, or one after the other,
 /// which goes with other relations.
+TEST(Relations, BuffersOfNoBytesRaiseThePeakThatMattersLeast) {
+  const auto with = [](std::vector<std::size_t> memories) {
+    Problem problem{.memories = {{.name = "first", .capacity = 8}, {.name = "last", .capacity = 8}}};
+    problem.buffers = {{.id = "a", .size = 4, .pieces = {{0, 4, {0, 1}}}, .memories = {1}},
+                       {.id = "none", .size = 0, .pinned = 4, .memories = std::move(memories)},
+                       {.id = "b", .size = 1, .pieces = {{0, 1, {0, 1}}}}};
+    problem.relations.apart = {{0, 2}};
+    const Solution solution = solve(problem, {.effort = 20, .objective = Objective::cost_then_peak});
+    EXPECT_TRUE(solution.is_least_peak);
+    EXPECT_EQ(faults_of(problem, solution), std::vector<std::string>());
+    return std::pair(peak_of(problem, solution, 0), peak_of(problem, solution, 1));
+  };
+  EXPECT_EQ(with({0, 1}), std::pair(Bytes{1}, Bytes{4}));  // where a ends
+  EXPECT_EQ(with({0}), std::pair(Bytes{4}, Bytes{4}));
+}
+
 TEST(Relations, CostsLeaveRoomForAll) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Random random(seed);

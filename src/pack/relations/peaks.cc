@@ -13,6 +13,7 @@
 #include <numeric>
 #include <utility>
 
+#include "pack/relations/empty.h"
 #include "pack/relations/search.h"
 
 namespace stowage::pack::relations {
@@ -47,10 +48,6 @@ Try try_capacities(const Problem& problem, std::span<const std::int64_t> costs, 
   return Try::fits;
 }
 
-Bytes peak_in(const Problem& problem, const std::vector<Place>& places, std::size_t memory) {
-  return peak_of(problem, {.places = places}, memory);
-}
-
 /// With one memory and nothing but pairs that are apart: lowers each part by searches of its own. Returns a capacity that is
 /// too small.
 Bytes lower_heights(const Problem& problem, std::vector<Place>& places, const Control& control) {
@@ -81,11 +78,14 @@ Bytes lower_heights(const Problem& problem, std::vector<Place>& places, const Co
 Peaks lower_peaks(const Problem& problem, std::span<const std::int64_t> costs, std::vector<Place>& places,
                   const Control& control) {
   Problem limited = problem;
+  const EmptyBuffers empty(problem);
   Bytes too_small = lower_heights(problem, places, control);
   Peaks peaks;
+  std::vector<Bytes> settled(problem.memories.size());
   for (std::size_t m = limited.memories.size(); m-- > 0;) {
-    Bytes high = peak_in(problem, places, m);
-    Bytes low = too_small;
+    const Bytes floor = empty.least_peak(m, settled);
+    Bytes high = std::max(peaks_of_bytes(problem, places)[m], floor);
+    Bytes low = std::max(too_small, floor - 1);
     bool is_proven = true;
     while (low + 1 < high && !control.deadline.is_over()) {
       const Bytes middle = low + (high - low) / 2;
@@ -97,7 +97,7 @@ Peaks lower_peaks(const Problem& problem, std::span<const std::int64_t> costs, s
       part.options.progress = nullptr;
       const Try result = try_capacities(smaller, costs, places, part);
       if (result == Try::fits) {
-        high = std::min(peak_in(problem, places, m), middle);  // a pinned buffer of no bytes may be above
+        high = std::max(peaks_of_bytes(problem, places)[m], floor);
       } else {
         low = middle;
         is_proven = result == Try::proven;
@@ -105,8 +105,10 @@ Peaks lower_peaks(const Problem& problem, std::span<const std::int64_t> costs, s
       }
     }
     peaks.are_least = peaks.are_least && is_proven && low + 1 >= high;
+    settled[m] = high;
     shrink(limited.memories[m], high);
   }
+  empty.place(settled, places);
   if (limited.memories.size() == 1) peaks.bound = std::max<Bytes>(too_small + 1, 0);
   return peaks;
 }

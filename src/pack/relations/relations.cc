@@ -26,6 +26,7 @@
 #include "base/side_by_side.h"
 #include "pack/portfolio.h"
 #include "pack/relations/arena.h"
+#include "pack/relations/empty.h"
 #include "pack/relations/search.h"
 #include "stowage/error.h"
 
@@ -297,8 +298,13 @@ Solution solve_without_copies(const Problem& problem, const Control& control) {
 
 Solution solve(const Problem& problem, const Control& control) {
   if (!common_alignment(problem)) throw Error("", "alignments have no common multiple of reasonable size");
-  if (problem.relations.copies.empty()) return solve_without_copies(problem, control);
-  return choose_copies(problem, control, solve_without_copies);
+  const auto solve_one = [](const Problem& single, const Control& own) {
+    Solution solution = solve_without_copies(single, own);
+    EmptyBuffers(single).place(peaks_of_bytes(single, solution.places), solution.places);
+    return solution;
+  };
+  if (problem.relations.copies.empty()) return solve_one(problem, control);
+  return choose_copies(problem, control, solve_one);
 }
 
 std::optional<std::vector<Place>> keep_places(const Problem& problem,
