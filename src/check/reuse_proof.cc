@@ -128,6 +128,16 @@ std::optional<std::vector<std::size_t>> groups_of(const Facts& facts,
   return std::vector<std::size_t>(groups.begin(), groups.end());
 }
 
+/// Whether a group without bytes has an offset. It takes no room, so others are not in its way.
+bool has_offset(const Facts& facts, std::size_t group) {
+  const std::optional<Bytes> pin = facts.pin(group);
+  if (!pin) return true;
+  const auto has_room = [&](std::size_t m) {
+    return facts.problem().memories[m].capacity.value_or(*pin) >= *pin;
+  };
+  return facts.may_begin(group, *pin) && std::ranges::any_of(facts.memories(group), has_room);
+}
+
 /// All placements of some groups.
 class Exhaust {
  public:
@@ -380,6 +390,9 @@ ProofCheck check_no_fit(const Problem& problem, const ReuseProof& proof, std::in
   const Facts facts(problem);
   const auto groups = groups_of(facts, proof.too_many);
   if (!groups) return {.is_wrong = true};
+  for (const std::size_t b : proof.too_many) {
+    if (facts.size(b) == 0 && !has_offset(facts, facts.group(b))) return {};
+  }
   return Exhaust(facts, *groups, steps).costs_at_least(never);
 }
 

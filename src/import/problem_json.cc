@@ -182,10 +182,15 @@ void read_proof(const Json& json, const Names& buffers, ReuseProof& proof) {
     return numbers;
   };
   proof.unit = json.at("unit").natural();
-  for (const Json& it : list_at(json, "searched"))
+  if (proof.unit == 0) throw json.at("unit").error("is 0, expected at least 1");
+  for (const Json& it : list_at(json, "searched")) {
+    it.expect_members({"buffers", "cost"});
     proof.searched.push_back({numbers_of(it.at("buffers")), it.at("cost").natural()});
-  for (const Json& it : list_at(json, "cliques"))
+  }
+  for (const Json& it : list_at(json, "cliques")) {
+    it.expect_members({"buffers", "charge"});
     proof.cliques.push_back({numbers_of(it.at("buffers")), it.at("charge").natural()});
+  }
 }
 
 }  // namespace
@@ -245,7 +250,11 @@ Solution parse_solution(const ProblemDocument& document, std::string_view json) 
     if (places[b])
       throw it.at("buffer").error(fmt::format("is {}, which is placed twice", it.at("buffer").shown()));
     places[b] = Place{memories(it.at("memory")), it.at("offset").natural()};
-    if (const auto count = it.find("copies")) copies[b] = count->natural();
+    if (const auto count = it.find("copies")) {
+      copies[b] = count->natural();
+      if (copies[b] < 1 || copies[b] > 16)
+        throw count->error(fmt::format("is {}, expected 1 to 16", copies[b]));
+    }
   }
   for (std::size_t b = 0; b < places.size(); ++b) {
     if (!places[b])
@@ -258,6 +267,20 @@ Solution parse_solution(const ProblemDocument& document, std::string_view json) 
   for (const CopyGains& it : problem.relations.copies)
     solution.reuse_cost_bound -= it.gains.empty() ? 0 : it.gains.back();  // what any solution has
   if (const auto bound = root.find("reuse_cost_bound")) solution.reuse_cost_bound = bound->integer();
+  for (const char* const text : {"problem", "solver"}) {
+    if (const auto it = root.find(text)) static_cast<void>(it->string());
+  }
+  if (const auto it = root.find("strategy")) solution.strategy = it->string();
+  if (const auto it = root.find("interrupted")) solution.interrupted = it->boolean();
+  if (const auto it = root.find("lower_bound")) solution.lower_bound = it->natural();
+  if (const auto it = root.find("is_least_peak")) solution.is_least_peak = it->boolean();
+  for (const Json& it : list_at(root, "memories")) {
+    it.expect_members({"name", "peak"});
+    const std::size_t memory = memories(it.at("name"));
+    const Bytes peak = peak_of(problem, solution, memory);
+    if (it.at("peak").natural() != peak)
+      throw it.at("peak").error(fmt::format("is {}, but its places end at {}", it.at("peak").shown(), peak));
+  }
   if (const auto proof = root.find("proof")) read_proof(*proof, buffers, solution.reuse_proof);
   return solution;
 }

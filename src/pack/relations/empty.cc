@@ -13,7 +13,9 @@ EmptyBuffers::EmptyBuffers(const Problem& problem) {
     for (const std::size_t m : block.memories) {
       if (problem.memories[m].capacity.value_or(group.offset) >= group.offset) group.memories.push_back(m);
     }
-    if (group.memories.empty()) group.memories = std::move(block.memories);  // it fits nowhere
+    if (group.memories.empty() || (group.offset - block.phase) % block.alignment != 0)
+      impossible_ = group.buffers;
+    if (group.memories.empty()) group.memories = std::move(block.memories);
     groups_.push_back(std::move(group));
   }
 }

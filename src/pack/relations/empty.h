@@ -14,6 +14,9 @@ class EmptyBuffers {
  public:
   explicit EmptyBuffers(const Problem& problem);
 
+  /// Some that have no place, whatever the others do, since their pin is no multiple of an alignment or lies outside of
+  /// their memories; or none.
+  [[nodiscard]] const std::vector<std::size_t>& impossible() const { return impossible_; }
   /// What they make of the peak of a memory, when `peaks` has those of all later ones.
   [[nodiscard]] Bytes least_peak(std::size_t memory, std::span<const Bytes> peaks) const;
   /// Sets their places; `peaks` has those of all memories without them.
@@ -26,6 +29,7 @@ class EmptyBuffers {
     Bytes offset = 0;
   };
   std::vector<Group> groups_;
+  std::vector<std::size_t> impossible_;
 };
 
 /// The highest end of buffers with bytes in each memory.

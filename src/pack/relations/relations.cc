@@ -300,7 +300,14 @@ Solution solve(const Problem& problem, const Control& control) {
   if (!common_alignment(problem)) throw Error("", "alignments have no common multiple of reasonable size");
   const auto solve_one = [](const Problem& single, const Control& own) {
     Solution solution = solve_without_copies(single, own);
-    EmptyBuffers(single).place(peaks_of_bytes(single, solution.places), solution.places);
+    const EmptyBuffers empty(single);
+    empty.place(peaks_of_bytes(single, solution.places), solution.places);
+    if (!empty.impossible().empty()) {
+      solution.outcome = Outcome::exceeds_capacity;
+      solution.cannot_fit = true;
+      solution.is_least_peak = false;
+      solution.reuse_proof.too_many = empty.impossible();
+    }
     return solution;
   };
   if (problem.relations.copies.empty()) return solve_one(problem, control);
