@@ -1,6 +1,8 @@
 // Low placings of items that only must be apart, as those of lives in a partial order: the height is all that counts.
 //
-// Searches lower a placing cap by cap (descents.cc). An item is the heavier, the larger it is and the more others it meets:
+// Two searches take turns, each from the lowest placing so far: one of orders in which items drop (orders.cc), and one that
+// lowers a placing cap by cap (descents.cc). The first often ends at the bound, the other is lower where that is far off; in
+// turns they get lower than one behind the other. For the second, an item is the heavier, the larger it is and the more others it meets:
 //
 //     weight at first    sqrt(size * neighbours)
 //
@@ -17,6 +19,7 @@
 #include <numeric>
 
 #include "pack/descents.h"
+#include "pack/relations/orders.h"
 #include "pack/relations/search.h"
 
 namespace stowage::pack::relations {
@@ -26,6 +29,9 @@ constexpr std::size_t most_in_cliques = 8192;  // a bit for each pair: 8 MiB
 constexpr Bytes first_part = 4;
 constexpr std::int64_t patience_per_pair = 200;
 constexpr std::int64_t most_failures = 60;
+constexpr std::ptrdiff_t most_in_orders = 2048;
+constexpr int turns = 5;
+constexpr double share_of_orders = 0.4;  ///< Of the time of a turn.
 
 using Listed = std::vector<std::vector<std::uint32_t>>;
 
@@ -102,17 +108,33 @@ Cell lower_height(const Part& part, Cell enough, Cells& cells, const Control& co
       return std::span<const ForbiddenOffsets>(found);
     };
   };
-  Descents descents({.movables = movables,
-                     .clashes = clashes,
-                     .meetings = meetings ? &*meetings : nullptr,
-                     .pairs = pairs / 2,
-                     .first_part = first_part,
-                     .patience_per_pair = patience_per_pair,
-                     .most_failures = most_failures,
-                     .drops = true},
-                    cells, bound, control, "relations");
-  descents.run();
-  cells = descents.offsets();
+  std::optional<OrderSearch> orders;
+  if (std::ssize(met) <= most_in_orders) orders.emplace(movables, met, bound, control.options.seed);
+  for (int turn = 0; turn < turns; ++turn) {
+    const int left = turns - turn;
+    if (orders) {
+      Control own = control;
+      own.deadline = control.deadline.part(share_of_orders / left);
+      orders->run(cells, own);
+      if (orders->peak() < height) cells = orders->offsets();
+      if (orders->peak() <= bound || control.is_time_up()) break;
+    }
+    Control own = control;
+    own.deadline = control.deadline.part((1 - share_of_orders) / (left - share_of_orders));
+    Descents descents({.movables = movables,
+                       .clashes = clashes,
+                       .meetings = meetings ? &*meetings : nullptr,
+                       .pairs = pairs / 2,
+                       .first_part = first_part,
+                       .patience_per_pair = patience_per_pair,
+                       .most_failures = most_failures,
+                       .drops = true},
+                      cells, bound, own, "relations");
+    descents.run();
+    cells = descents.offsets();
+    height = descents.peak();
+    if (descents.peak() <= bound || control.is_time_up() || !orders) break;
+  }
   return bound;
 }
 
