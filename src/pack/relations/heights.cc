@@ -2,7 +2,8 @@
 //
 // Two searches take turns, each from the lowest placing so far: one of orders in which items drop (orders.cc), and one that
 // lowers a placing cap by cap (descents.cc). The first often ends at the bound, the other is lower where that is far off; in
-// turns they get lower than one behind the other. For the second, an item is the heavier, the larger it is and the more others it meets:
+// turns they get lower than one behind the other. For the second, an item is the heavier, the larger it is and the more
+// others it meets:
 //
 //     weight at first    sqrt(size * neighbours)
 //
@@ -29,7 +30,7 @@ constexpr std::size_t most_in_cliques = 8192;  // a bit for each pair: 8 MiB
 constexpr Bytes first_part = 4;
 constexpr std::int64_t patience_per_pair = 200;
 constexpr std::int64_t most_failures = 60;
-constexpr std::ptrdiff_t most_in_orders = 2048;
+constexpr std::ptrdiff_t most_in_orders = 2048;  // with more, the time is for few steps
 constexpr int turns = 5;
 constexpr double share_of_orders = 0.4;  ///< Of the time of a turn.
 
@@ -120,7 +121,7 @@ Cell lower_height(const Part& part, Cell enough, Cells& cells, const Control& co
       if (orders->peak() <= bound || control.is_time_up()) break;
     }
     Control own = control;
-    own.deadline = control.deadline.part((1 - share_of_orders) / (left - share_of_orders));
+    if (orders) own.deadline = control.deadline.part((1 - share_of_orders) / (left - share_of_orders));
     Descents descents({.movables = movables,
                        .clashes = clashes,
                        .meetings = meetings ? &*meetings : nullptr,

@@ -190,7 +190,8 @@ bool OrderSearch::place(std::size_t first, std::size_t last, std::span<const std
   return true;
 }
 
-/// The lowest offset that items before a position leave. A loop without branches that nobody can foresee takes half the time.
+/// The lowest offset that items before a position leave.
+/// A loop without branches that nobody can foresee takes half the time.
 Bytes OrderSearch::lowest(std::uint32_t item, std::size_t position) {
   const Movable& movable = movables_[item];
   if (movable.pin) return *movable.pin;

@@ -9,7 +9,7 @@
 //     many       ruin and recreate, then a heat bath, then ruin and recreate from there  heat_bath.cc
 //     peaks      lower capacities, as long as all fits at no more cost                   peaks.cc
 //     heights    lower placings of what only must be apart                               heights.cc
-//                by other orders in which items drop into gaps                               orders.cc
+//                by other orders in which items drop into gaps                           orders.cc
 //     packing    what still does not fit is packed as if costs were none, since these forbid no place
 //     copies     which buffers have how many                                             copies.cc
 //
