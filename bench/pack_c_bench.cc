@@ -67,4 +67,5 @@ int main() {
   print("250 buffers, 8000 costs, effort 1", run(250, 8000, 6144, 1, 20));
   print("250 buffers, 8000 costs, effort 5", run(250, 8000, 6144, 5, 10));
   print("250 buffers, 8000 costs, effort 10", run(250, 8000, 6144, 10, 10));
+  print("250 buffers, 8000 costs, 4800 bytes, effort 1", run(250, 8000, 4800, 1, 20));
 }
