@@ -39,7 +39,7 @@ using Seconds = base::Deadline::Seconds;
 constexpr Seconds short_search{0.02};    ///< Before a proof is tried, for each part.
 constexpr double share_of_proofs = 0.6;  ///< Of the time, for parts of few items.
 constexpr double share_of_bounds = 0.08;
-constexpr double share_of_packing = 0.3;  ///< Of the last search, where not all fits yet.
+constexpr double share_of_packing = 0.3;  ///< Of a short last search, where not all fits yet.
 constexpr Seconds least_for_heat{2};      ///< With less, there is no heat bath.
 constexpr Seconds least_for_runs{8};      ///< From here on, there are two runs.
 constexpr std::size_t most_runs = 4;
@@ -137,7 +137,8 @@ std::vector<Solved> solve_parts(const Problem& problem, const Arena& arena,
       if (kept.fits() ? deadline.is_over() || !it.best.is_better_than(kept) : kept.is_better_than(it.best))
         it.best = std::move(kept);
     }
-    if (!it.best.fits()) {
+    // A long search gets further from the cheapest places of some than from places of all at any cost.
+    if (!it.best.fits() && deadline.left() < least_for_heat) {
       Arrangement other = construct_without_costs(part, scan);
       if (other.is_better_than(it.best)) it.best = std::move(other);
     }
@@ -175,7 +176,8 @@ std::vector<Solved> solve_parts(const Problem& problem, const Arena& arena,
     it.is_searched = false;
   });
   finish([&](const Part& part, Scan&, Solved& it, std::size_t left) {
-    const double share = it.best.fits() ? 1 : 1 - share_of_packing;
+    const bool is_short = deadline.left() < least_for_heat;
+    const double share = it.best.fits() || !is_short ? 1 : 1 - share_of_packing;
     search_long(part, it, random, control, deadline.part(share / static_cast<double>(left)));
   });
   const auto is_full = [&](std::size_t p) { return !solved[p].is_impossible && !solved[p].best.fits(); };
