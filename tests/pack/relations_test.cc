@@ -96,6 +96,7 @@ Bytes room_of(const Problem& problem, std::size_t memory) {
   Bytes room = 0;
   for (const ByteRange& range : problem.memories[memory].reserved) room = std::max(room, range.end);
   for (const Buffer& buffer : problem.buffers) room += 2 * buffer.alignment + buffer.size;
+  for (const Joint& joint : problem.relations.together) room += std::abs(joint.distance);
   for (const CopyGains& it : problem.relations.copies) {
     const Buffer& buffer = problem.buffers[it.buffer];
     room += std::ssize(it.gains) * (buffer.alignment + buffer.size);
