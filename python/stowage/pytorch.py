@@ -276,7 +276,7 @@ def main(arguments: list[str] | None = None) -> int:
               f"reserved {'unknown' if it['reserved'] is None else it['reserved']}, "
               f"planned {it['peak']}, bound {it['bound']} bytes")
         for block in it["at_peak"][:10]:
-            print(f"  {block['size']:>14}  {block['frame']}")
+            print(f"  {block['size']:>14}  {block['frame']}".rstrip())
         if len(it["at_peak"]) > 10:
             print(f"  and {len(it['at_peak']) - 10} smaller blocks live at the peak")
     if given.output:
