@@ -138,6 +138,12 @@ bool has_offset(const Facts& facts, std::size_t group) {
   return facts.may_begin(group, *pin) && std::ranges::any_of(facts.memories(group), has_room);
 }
 
+Bytes reserved_end(const Memory& memory) {
+  Bytes end = 0;
+  for (const ByteRange& range : memory.reserved) end = std::max(end, range.end);
+  return end;
+}
+
 /// All placements of some groups.
 class Exhaust {
  public:
@@ -209,9 +215,8 @@ class Exhaust {
   [[nodiscard]] std::optional<Bytes> end_of(std::size_t m) const {
     const Memory& memory = facts_.problem().memories[m];
     if (memory.capacity) return memory.capacity;
-    Bytes end = 0;
+    Bytes end = reserved_end(memory);
     Bytes all = 0;
-    for (const ByteRange& range : memory.reserved) end = std::max(end, range.end);
     for (const std::size_t group : groups_) {
       const auto step = facts_.step(group);
       if (!step) return std::nullopt;
@@ -314,8 +319,9 @@ std::optional<std::int64_t> value_of_cliques(const Facts& facts, const ReuseProo
     Bytes room = 0;
     for (const std::size_t m : memories) {
       const auto& capacity = facts.problem().memories[m].capacity;
-      if (!capacity) return std::nullopt;
-      for (const ByteRange& range : facts.free_bytes(m, *capacity)) room += range.end - range.begin;
+      // Without a limit there is room for all: such a clique shows nothing.
+      const Bytes end = capacity.value_or(needed + reserved_end(facts.problem().memories[m]));
+      for (const ByteRange& range : facts.free_bytes(m, end)) room += range.end - range.begin;
     }
     const std::int64_t excess =
         std::max<Bytes>(needed - room, 0) / proof.unit;  // units that are shared at least
