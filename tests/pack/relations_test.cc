@@ -620,6 +620,13 @@ TEST(Relations, LowerPeaksBelowAPinnedBufferOfNoBytes) {
 
 /// Costs forbid no place. So buffers fit with them in the bytes that they need without: as packed, or one after the other,
 /// which goes with other relations.
+TEST(Relations, CliquesShowNothingBesideAMemoryWithoutALimit) {
+  Problem problem{.buffers = {live("a", 3, 1, 3), live("b", 3, 1, 2)},
+                  .memories = {{.name = "one", .capacity = 4}, {.name = "all"}}};
+  problem.relations.reuse_costs = {{{0, 1}, 3}};
+  EXPECT_EQ(proven_cost(problem, {.cliques = {{{0, 1}, ReuseProof::parts}}}), 0);
+}
+
 TEST(Relations, BuffersOfNoBytesRaiseThePeakThatMattersLeast) {
   const auto with = [](std::vector<std::size_t> memories) {
     Problem problem{.memories = {{.name = "first", .capacity = 8}, {.name = "last", .capacity = 8}}};
