@@ -36,8 +36,7 @@ struct ProblemDocument {
 /// Whether a document says that it is such a problem; cheap.
 [[nodiscard]] bool is_problem_json(std::string_view json);
 
-/// Reads a problem. Throws Error, naming the place, if the document
-/// does not follow the schema or contradicts itself.
+/// Reads a problem. Throws Error, naming the place, if the document does not follow the schema or contradicts itself.
 [[nodiscard]] ProblemDocument parse_problem(std::string_view json);
 
 /// Writes a problem whose buffers have lives or pairs, not pieces of their bytes. Throws Error for another.

@@ -207,7 +207,7 @@ void add_pack(CLI::App& app, stowage::cli::PackCommand& command) {
   add(app, "problem", command.problem,
       "Problem of a compiler in JSON (stowage's schema or dsa-solver's, version 1)")
       .required();
-  add(app, "-o,--output", command.output, "FILE for the solution, in the schema of the problem's format");
+  add(app, "-o,--output", command.output, "FILE for the solution, in the format of the problem");
   add(app, "--verify", command.verify, "FILE with a solution: check it, and the proof of its bound, instead");
   add(app, "--curve", command.curve,
       "A%..B% of all capacities, in steps of 5 %: the cost at each of them, for instance 100%..150%");

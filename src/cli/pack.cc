@@ -120,7 +120,7 @@ void print_summary(const ProblemFile& it, const Solution& solution, double secon
   const bool costs_differ = std::ranges::any_of(
       problem.memories, [&](const Memory& memory) { return memory.cost != problem.memories.front().cost; });
   if (problem.is_related() && costs_differ)
-    base::print(out, "left out     the costs of memories; the fastest is not preferred\n");
+    base::print(out, "left out     the costs of memories\n");
   if (it.dsa) {
     for (const std::string& term : it.dsa->not_minimised)
       base::print(out, "left out     the objective's {} is not minimised\n", base::quoted(term));

@@ -146,9 +146,8 @@ class SequenceResolver {
 
   [[nodiscard]] std::optional<Sequence> split_of(const NodeProto& node) const {
     if (node.input.empty()) return std::nullopt;
-    Sequence parts{
-        .tensor = node.input[0],
-    };
+    Sequence parts;
+    parts.tensor = node.input[0];
     if (const auto* const axis = wire::attribute_of<std::int64_t>(node, "axis")) parts.axis = *axis;
     if (node.input.size() < 2 || node.input[1].empty()) {
       parts.keeps_axis = is_set(node, "keepdims", true);

@@ -244,6 +244,8 @@ Solution parse_solution(const ProblemDocument& document, std::string_view json) 
   Solution solution;
   std::vector<std::optional<Place>> places(problem.buffers.size());
   std::vector<std::int64_t> copies(problem.buffers.size(), 1);
+  std::vector<std::int64_t> most_copies = copies;
+  for (const CopyGains& it : problem.relations.copies) most_copies[it.buffer] += std::ssize(it.gains);
   for (const Json& it : root.at("places").elements()) {
     it.expect_members({"buffer", "memory", "offset", "copies"});
     const std::size_t b = buffers(it.at("buffer"));
@@ -252,8 +254,8 @@ Solution parse_solution(const ProblemDocument& document, std::string_view json) 
     places[b] = Place{memories(it.at("memory")), it.at("offset").natural()};
     if (const auto count = it.find("copies")) {
       copies[b] = count->natural();
-      if (copies[b] < 1 || copies[b] > 16)
-        throw count->error(fmt::format("is {}, expected 1 to 16", copies[b]));
+      if (copies[b] < 1 || copies[b] > most_copies[b])
+        throw count->error(fmt::format("is {}, expected 1 to {}", copies[b], most_copies[b]));
     }
   }
   for (std::size_t b = 0; b < places.size(); ++b) {

@@ -124,6 +124,20 @@ TEST(ProblemJson, SolutionsAreReadAgain) {
   EXPECT_EQ(faults_of(it.problem, again), std::vector<std::string>());
 }
 
+/// Buffers that exclude each other share bytes though both are live.
+TEST(ProblemJson, BoundsAreThoseOfTheRelations) {
+  const ProblemDocument it = parse_problem(R"({"format": "stowage-problem", "version": 1,
+    "memories": [{"name": "vec"}],
+    "buffers": [{"id": "a", "size": 32, "lives": [[0, 2]]}, {"id": "b", "size": 32, "lives": [[0, 2]]},
+                {"id": "c", "size": 8, "lives": [[1, 4]]}, {"id": "d", "size": 16, "lives": [[3, 4]]}],
+    "exclusive": [["a", "b"]]})");
+  const Solution solution = solve(it);
+  EXPECT_EQ(peak_of(it.problem, solution, 0), 40);
+  EXPECT_LE(solution.lower_bound, 40);
+  EXPECT_GE(solution.lower_bound, 24);  // c and d
+  EXPECT_TRUE(solution.is_least_peak);
+}
+
 TEST(ProblemJson, ProofsAreReadAgain) {
   const ProblemDocument it = parse_problem(R"({"format": "stowage-problem", "version": 1, "objective": "cost",
     "memories": [{"name": "vec", "capacity": 24}],
@@ -166,6 +180,7 @@ TEST(ProblemJson, SolutionsOfOthersNeedPlacesAlone) {
       {"/places/0/memory", {"far", "'\"far\"' does not exist"}},
       {"/places/0/offset", {-1, "expected at least 0"}},
       {"/place", {1, "unknown member"}},
+      {"/places/0/copies", {2, "is 2, expected 1 to 1"}},
       {"/proof",
        {{{"unit", 1}, {"searched", {{{"buffers", {"y"}}, {"cost", 1}}}}}, "'\"y\"' does not exist"}}};
   for (const auto& [pointer, expected] : cases)

@@ -1,14 +1,12 @@
 // Low placings of items that only must be apart, as those of lives in a partial order: the height is all that counts.
 //
 // Two searches take turns, each from the lowest placing so far: one of orders in which items drop (orders.cc), and one that
-// lowers a placing cap by cap (descents.cc). The first often ends at the bound, the other is lower where that is far off; in
-// turns they get lower than one behind the other. For the second, an item is the heavier, the larger it is and the more
-// others it meets:
+// lowers a placing cap by cap (descents.cc). For the second, an item is the heavier, the larger it is and the more others
+// it meets:
 //
 //     weight at first    sqrt(size * neighbours)
 //
-// A new placing drops into its gaps before the next cap: without that, caps fall only by what they are lowered. On 22 pools
-// of 128 buffers, that halves how far placings are above the bound after equal work; so does a bound that is exact.
+// A new placing drops into its gaps before the next cap: without that, caps fall only by what they are lowered.
 //
 // Who knows the lives knows that bound (partial_lives.cc). Otherwise it is from cliques, items that are related each with
 // each: from each item on, others that are related to all so far join, the larger ones first.

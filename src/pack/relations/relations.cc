@@ -210,10 +210,22 @@ void place_outside(const Problem& problem, const std::vector<bool>& is_missing, 
   }
 }
 
+/// Most bytes that are live at once, without buffers that share some with others though both are live.
+Bytes least_load(const Problem& problem) {
+  std::vector<bool> shares(problem.buffers.size());
+  for (const Joint& joint : problem.relations.together) shares[joint.first] = shares[joint.second] = true;
+  for (const BufferPair& pair : problem.relations.exclusive) shares[pair.first] = shares[pair.second] = true;
+  std::vector<Buffer> counted;
+  for (std::size_t b = 0; b < shares.size(); ++b) {
+    if (!shares[b]) counted.push_back(problem.buffers[b]);
+  }
+  return max_load(counted);
+}
+
 /// Places for all buffers, if they have so much room.
 Solution solution_of(const Problem& problem, const Arena& arena, std::vector<Solved> solved) {
   Solution solution{
-      .lower_bound = max_load(problem.buffers), .overload = arena.overload(), .strategy = "relations"};
+      .lower_bound = least_load(problem), .overload = arena.overload(), .strategy = "relations"};
   std::vector<Cells> cells;
   bool is_proven = true;
   ReuseProof& proof = solution.reuse_proof;
