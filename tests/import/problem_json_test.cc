@@ -136,6 +136,9 @@ TEST(ProblemJson, BoundsAreThoseOfTheRelations) {
   EXPECT_LE(solution.lower_bound, 40);
   EXPECT_GE(solution.lower_bound, 24);  // c and d
   EXPECT_TRUE(solution.is_least_peak);
+  ProblemDocument with_copies = it;
+  with_copies.problem.relations.copies = {{3, {0}}};
+  EXPECT_LE(solve(with_copies).lower_bound, 40);
 }
 
 TEST(ProblemJson, ProofsAreReadAgain) {

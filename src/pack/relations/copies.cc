@@ -74,7 +74,7 @@ class CopyChoice {
     Solution solution = solve_(problem, control);
     solution.copies = std::move(of_buffers);
     solution.gain = gain_of(copies);
-    solution.lower_bound = max_load(problem_.buffers);
+    solution.lower_bound = least_load(problem_);
     return solution;
   }
 

@@ -116,6 +116,17 @@ std::optional<std::vector<Cells>> pack_without_costs(const Problem& problem, con
 
 }  // namespace
 
+Bytes least_load(const Problem& problem) {
+  std::vector<bool> shares(problem.buffers.size());
+  for (const Joint& joint : problem.relations.together) shares[joint.first] = shares[joint.second] = true;
+  for (const BufferPair& pair : problem.relations.exclusive) shares[pair.first] = shares[pair.second] = true;
+  std::vector<Buffer> counted;
+  for (std::size_t b = 0; b < shares.size(); ++b) {
+    if (!shares[b]) counted.push_back(problem.buffers[b]);
+  }
+  return max_load(counted);
+}
+
 std::vector<Solved> solve_parts(const Problem& problem, const Arena& arena,
                                 std::span<const std::optional<Place>> start,
                                 std::span<const std::int64_t> goals, const Control& control) {
@@ -208,18 +219,6 @@ void place_outside(const Problem& problem, const std::vector<bool>& is_missing, 
     places[b] = {memory, offset};
     ends[memory] = offset + buffer.size;
   }
-}
-
-/// Most bytes that are live at once, without buffers that share some with others though both are live.
-Bytes least_load(const Problem& problem) {
-  std::vector<bool> shares(problem.buffers.size());
-  for (const Joint& joint : problem.relations.together) shares[joint.first] = shares[joint.second] = true;
-  for (const BufferPair& pair : problem.relations.exclusive) shares[pair.first] = shares[pair.second] = true;
-  std::vector<Buffer> counted;
-  for (std::size_t b = 0; b < shares.size(); ++b) {
-    if (!shares[b]) counted.push_back(problem.buffers[b]);
-  }
-  return max_load(counted);
 }
 
 /// Places for all buffers, if they have so much room.

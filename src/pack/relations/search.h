@@ -106,6 +106,10 @@ struct Solved {
   [[nodiscard]] bool is_out_of_reach() const { return is_impossible || (goal && bound > *goal); }
 };
 
+/// Most bytes that are live at once, without buffers that share some with others though both are live: no peak of one
+/// memory is lower.
+[[nodiscard]] Bytes least_load(const Problem& problem);
+
 /// Solves each part. `start` is empty, or where buffers were; `goals` is empty, or a cost for each part that is enough.
 [[nodiscard]] std::vector<Solved> solve_parts(const Problem& problem, const Arena& arena,
                                               std::span<const std::optional<Place>> start,
