@@ -462,6 +462,9 @@ TEST(Relations, EqualBruteForce) {
     EXPECT_FALSE(is_proof_of_no_fit(problem, {.too_many = {0, 1}})) << compared;
     const std::int64_t net = solution.reuse_cost - solution.gain;
     ASSERT_LE(solution.reuse_cost_bound, best->net()) << compared;
+    if (problem.memories.size() == 1) {
+      ASSERT_LE(solution.lower_bound, best->peak_then_cost.first[0]) << compared;
+    }
     if (objective != Objective::peak_then_cost) {
       ASSERT_EQ(net, best->net()) << compared;
     }
