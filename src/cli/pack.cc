@@ -70,8 +70,11 @@ void write_solution(const ProblemFile& problem, const Solution& solution, std::o
 void print_counts(const ProblemFile& it, std::ostream& out) {
   const Problem& problem = it.document.problem;
   const Relations& relations = problem.relations;
-  base::print(out, "problem      {}{}\n", base::visible(it.document.name),
-              it.dsa ? fmt::format(" ({})", base::visible(it.dsa->profile)) : "");
+  if (it.dsa)
+    base::print(out, "problem      {} ({})\n", base::visible(it.document.name),
+                base::visible(it.dsa->profile));
+  else if (!it.document.name.empty())
+    base::print(out, "problem      {}\n", base::visible(it.document.name));
   base::print(out, "buffers      {}; pairs together {}, apart {}, exclusive {}, with a cost {}\n",
               problem.buffers.size(), relations.together.size(), relations.apart.size(),
               relations.exclusive.size(), relations.reuse_costs.size());
@@ -119,8 +122,7 @@ void print_summary(const ProblemFile& it, const Solution& solution, double secon
                 overload->room);
   const bool costs_differ = std::ranges::any_of(
       problem.memories, [&](const Memory& memory) { return memory.cost != problem.memories.front().cost; });
-  if (problem.is_related() && costs_differ)
-    base::print(out, "left out     the costs of memories\n");
+  if (problem.is_related() && costs_differ) base::print(out, "left out     the costs of memories\n");
   if (it.dsa) {
     for (const std::string& term : it.dsa->not_minimised)
       base::print(out, "left out     the objective's {} is not minimised\n", base::quoted(term));

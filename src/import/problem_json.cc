@@ -223,9 +223,11 @@ Solution solve(const ProblemDocument& document, SolveOptions options) {
     return solve(std::move(own), *document.lives, options);
   }
   Solution solution = solve(problem, options);
-  if (problem.memories.size() == 1 && solution.outcome == Outcome::fits &&
-      peak_of(problem, solution, 0) == solution.lower_bound)
-    solution.is_least_peak = true;
+  if (problem.memories.size() > 1) return solution;
+  if (solution.outcome == Outcome::fits)
+    solution.is_least_peak |= peak_of(problem, solution, 0) == solution.lower_bound;
+  else
+    solution.cannot_fit |= solution.lower_bound > problem.memories[0].capacity.value_or(largest_value);
   return solution;
 }
 

@@ -124,6 +124,12 @@ TEST(ProblemJson, SolutionsAreReadAgain) {
   EXPECT_EQ(faults_of(it.problem, again), std::vector<std::string>());
 }
 
+TEST(ProblemJson, SaysWhatCannotFit) {
+  const ProblemDocument it = parse_problem(R"({"format": "stowage-problem", "version": 1,
+    "memories": [{"name": "vec", "capacity": 8}], "buffers": [{"id": "a", "size": 9, "lives": [[0, 1]]}]})");
+  EXPECT_TRUE(solve(it).cannot_fit);
+}
+
 /// Buffers that exclude each other share bytes though both are live.
 TEST(ProblemJson, BoundsAreThoseOfTheRelations) {
   const ProblemDocument it = parse_problem(R"({"format": "stowage-problem", "version": 1,
