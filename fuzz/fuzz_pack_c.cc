@@ -109,6 +109,8 @@ void call(stowage_pack_problem* it, Bytes& bytes) {
       return;
     case 17:
       stowage_pack_set_objective(it, static_cast<stowage_pack_objective>(a & 3));
+      stowage_pack_set_memory_cost(it, a % 3, b);
+      stowage_pack_set_traffic(it, b, a);
       return;
     default: {
       const stowage_pack_status status =
@@ -116,7 +118,8 @@ void call(stowage_pack_problem* it, Bytes& bytes) {
       expect(status >= STOWAGE_PACK_FITS && status <= STOWAGE_PACK_NO_MEMORY);
       expect(status != STOWAGE_PACK_INVALID || *stowage_pack_error(it) != 0);
       expect(status != STOWAGE_PACK_FITS || stowage_pack_cannot_fit(it) == 0);
-      expect(stowage_pack_cost_bound(it) <= stowage_pack_cost(it) - stowage_pack_gain(it));
+      expect(stowage_pack_cost_bound(it) <=
+             stowage_pack_cost(it) + stowage_pack_memory_cost(it) - stowage_pack_gain(it));
       for (std::int64_t i = -1; i < 40; ++i) {
         expect(stowage_pack_offset(it, i) >= 0);
         expect(stowage_pack_memory_of(it, i) >= 0);

@@ -76,6 +76,13 @@ STOWAGE_PACK_API int64_t stowage_pack_add_memory(stowage_pack_problem* problem, 
 STOWAGE_PACK_API int64_t stowage_pack_add_buffer(stowage_pack_problem* problem, int64_t size,
                                                  int64_t alignment, int64_t lower, int64_t upper);
 
+/* What a byte read or written in a memory costs; 1 if nothing is said. */
+STOWAGE_PACK_API stowage_pack_status stowage_pack_set_memory_cost(stowage_pack_problem* problem,
+                                                                  int64_t memory, int64_t cost);
+/* Bytes that are read and written in a buffer; its size if nothing is said, and after it was resized. */
+STOWAGE_PACK_API stowage_pack_status stowage_pack_set_traffic(stowage_pack_problem* problem, int64_t buffer,
+                                                              int64_t bytes);
+
 /* Of a buffer: it is live in [lower, upper), too; it has this offset; it may be in this memory (the first call excludes
  * all others). */
 STOWAGE_PACK_API stowage_pack_status stowage_pack_add_life(stowage_pack_problem* problem, int64_t buffer,
@@ -140,11 +147,13 @@ STOWAGE_PACK_API int64_t stowage_pack_memory_of(const stowage_pack_problem* prob
 STOWAGE_PACK_API int64_t stowage_pack_peak(const stowage_pack_problem* problem, int64_t memory);
 /* No offsets have a lower peak (of several memories: sum of peaks, if each keeps its buffers). */
 STOWAGE_PACK_API int64_t stowage_pack_lower_bound(const stowage_pack_problem* problem);
+/* Of reuse; and what traffic costs more than if each buffer were in the cheapest memory that it may be in. */
 STOWAGE_PACK_API int64_t stowage_pack_cost(const stowage_pack_problem* problem);
+STOWAGE_PACK_API int64_t stowage_pack_memory_cost(const stowage_pack_problem* problem);
 /* How many copies a buffer has, and what all copies gain. */
 STOWAGE_PACK_API int64_t stowage_pack_copies_of(const stowage_pack_problem* problem, int64_t buffer);
 STOWAGE_PACK_API int64_t stowage_pack_gain(const stowage_pack_problem* problem);
-/* No offsets that fit have a lower cost of reuse, less gain. */
+/* No offsets that fit have a lower sum of costs, less gain. */
 STOWAGE_PACK_API int64_t stowage_pack_cost_bound(const stowage_pack_problem* problem);
 /* 1 if it is proven that no peaks are lower: of the memory added last, then of the one before, and so on. */
 STOWAGE_PACK_API int stowage_pack_is_least_peak(const stowage_pack_problem* problem);

@@ -199,14 +199,14 @@ struct Tuning {
 
 enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 
-/// What counts once all buffers fit. Costs are those of reuse less the gains of copies.
+/// What counts once all buffers fit. Costs are those of reuse and of memories, less the gains of copies.
 enum class Objective : std::uint8_t {
   cost,            ///< Little cost, whatever the peaks within the capacities.
   cost_then_peak,  ///< Of placements of that cost, one of low peaks.
   peak_then_cost,  ///< Low peaks, and within these little cost.
 };
 
-/// Buffers whose pairs cost so much at least, as a search of all their placements shows.
+/// Buffers that cost so much at least, with each other and by their memories, as a search of all their placements shows.
 struct SearchedCost {
   std::vector<std::size_t> buffers{};
   std::int64_t cost = 0;
@@ -225,7 +225,8 @@ struct ChargedClique {
 };
 
 /// Why no placement costs less than `Solution::reuse_cost_bound`, or none fits. It can be checked without a trust in the
-/// search that found it. No pair of buffers is in two of `searched`, or in one of these and a clique.
+/// search that found it. No pair of buffers is in two of `searched`, or in one of these and a clique, and no buffer with a
+/// cost of memories is in two of `searched`.
 struct ReuseProof {
   static constexpr std::int64_t parts = std::int64_t{1} << 20;
 
@@ -260,7 +261,8 @@ struct Solution {
   std::int64_t cost = 0;               ///< Several memories: sum of traffic times cost of the memory.
   std::int64_t cost_bound = 0;         ///< Several memories: no choice of memories has a lower cost.
   std::int64_t reuse_cost = 0;         ///< Of the pairs in Relations::reuse_costs that share a byte.
-  std::int64_t reuse_cost_bound = 0;   ///< No placement that fits has a lower `reuse_cost - gain`.
+  std::int64_t memory_cost = 0;        ///< The sum of `extra_cost`, if all fits.
+  std::int64_t reuse_cost_bound = 0;   ///< No placement that fits has a lower `counted_cost`.
   std::vector<std::int64_t> copies{};  ///< Of each buffer, if some may have several: how many it has.
   std::int64_t gain = 0;               ///< Of these copies; the cost counts less by it.
   bool is_least_peak = false;          ///< As `Objective` counts, it is proven that no peak is lower.
@@ -281,6 +283,14 @@ void validate(const Problem& problem);
 
 /// Highest offset + size in a memory, in bytes; the pool of slots counts whole. 0 if the memory is empty.
 [[nodiscard]] Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory);
+
+/// What the traffic of a buffer costs in a memory more than in the cheapest one that it may be in; 0 without bytes.
+[[nodiscard]] std::int64_t extra_cost(const Problem& problem, std::size_t buffer, std::size_t memory);
+
+/// What objectives count.
+[[nodiscard]] inline std::int64_t counted_cost(const Solution& solution) {
+  return solution.reuse_cost + solution.memory_cost - solution.gain;
+}
 
 /// Most live bytes at any position, in all memories together. Cost: pieces * log(pieces).
 [[nodiscard]] Bytes max_load(std::span<const Buffer> buffers);

@@ -62,7 +62,7 @@ def problem(draw):
     buffers = [{"id": name, "size": draw.randrange(1, 9)} for name in names]
     document = {"format": "stowage-problem", "version": 1, "name": "random",
                 "objective": draw.choice(["cost", "cost_then_peak", "peak_then_cost"]),
-                "memories": [{"name": "fast", "capacity": 64, "cost": 1, "reserved": [[0, 2]]}, {"name": "slow"}],
+                "memories": [{"name": "fast", "capacity": 64, "cost": 1, "reserved": [[0, 2]]}, {"name": "slow", "cost": draw.choice([1, 3])}],
                 "buffers": buffers, "apart": [two()], "reuse_costs": [{"buffers": two(), "cost": 3}]}
     way = draw.randrange(3)
     for buffer in buffers:

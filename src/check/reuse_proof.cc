@@ -1,6 +1,6 @@
 // Checks why no placement costs less, or none fits, by the problem alone.
 //
-// A set of buffers that was searched is searched here again, in the plainest way: always the buffer whose cheapest place
+// Each place costs what its memory is dearer than others. A set of buffers that was searched is searched here again, in the plainest way: always the buffer whose cheapest place
 // costs most is next, and each of its places is tried. A branch ends where what is placed, and the cheapest place of each
 // other buffer, cost as much as is claimed. Places are those where a buffer rests on another one or on an end of reserved
 // bytes: any other placement can be pushed down to such places, and shares no more bytes then.
@@ -64,6 +64,12 @@ class Facts {
       }
     }
     return false;
+  }
+  /// Of a group in a memory.
+  [[nodiscard]] std::int64_t cost_in(std::size_t a, std::size_t memory) const {
+    std::int64_t cost = 0;
+    for (const std::size_t b : members_.at(a)) cost += extra_cost(problem_, b, memory);
+    return cost;
   }
   [[nodiscard]] std::int64_t cost(std::size_t a, std::size_t b) const {
     const auto found = costs_.find(ordered(a, b));
@@ -205,7 +211,7 @@ class Exhaust {
         }
       }
       for (std::size_t i = 0; i < groups_.size(); ++i)
-        for (const Bytes begin : begins[i]) spots_[i].push_back({m, begin});
+        for (const Bytes begin : begins[i]) spots_[i].push_back({m, begin, facts_.cost_in(groups_[i], m)});
     }
     return true;
   }
@@ -368,11 +374,16 @@ ProofCheck check_cost(const Problem& problem, const ReuseProof& proof, std::int6
   if (proof.searched.empty() && proof.cliques.empty()) return {};
   const Facts facts(problem);
   std::set<Pair> used;
+  std::set<std::size_t> in_memories;  // groups whose costs of memories are counted
   ProofCheck all;
   for (const SearchedCost& searched : proof.searched) {
     const auto groups = groups_of(facts, searched.buffers);
     if (!groups || searched.cost < 0 || searched.cost >= never) return {.is_wrong = true};
     for (std::size_t i = 0; i < groups->size(); ++i) {
+      const std::vector<std::size_t> memories = facts.memories((*groups)[i]);
+      const bool has_cost =
+          std::ranges::any_of(memories, [&](std::size_t m) { return facts.cost_in((*groups)[i], m) > 0; });
+      if (has_cost && !in_memories.insert((*groups)[i]).second) return {.is_wrong = true};
       for (std::size_t j = 0; j < i; ++j) {
         const Pair pair = ordered((*groups)[i], (*groups)[j]);
         if (facts.cost(pair.first, pair.second) > 0 && !used.insert(pair).second) return {.is_wrong = true};

@@ -134,9 +134,14 @@ class SolutionCheck {
         cost += reuse.cost;
     }
     if (cost != solution_.reuse_cost) fault("the cost of reuse is ", cost, ", not ", solution_.reuse_cost);
+    std::int64_t extra = 0;
+    for (std::size_t b = 0; b < problem_.buffers.size(); ++b)
+      extra += extra_cost(problem_, b, solution_.places[b].memory);
+    if (extra != solution_.memory_cost)
+      fault("memories cost ", extra, " more than the cheapest, not ", solution_.memory_cost);
     if (solution_.gain != gain_) fault("the copies gain ", gain_, ", not ", solution_.gain);
-    if (solution_.reuse_cost_bound > cost - gain_)
-      fault("the bound ", solution_.reuse_cost_bound, " is above the cost ", cost - gain_);
+    if (const std::int64_t all = cost + extra - gain_; solution_.reuse_cost_bound > all)
+      fault("the bound ", solution_.reuse_cost_bound, " is above the cost ", all);
     if (solution_.cannot_fit) fault("it fits, and is said not to");
     if (check::check_cost(problem_, solution_.reuse_proof, steps_of_proof).is_wrong)
       fault("the proof of the least cost is wrong");

@@ -82,13 +82,17 @@ void print_counts(const ProblemFile& it, std::ostream& out) {
 
 void print_costs(const Problem& problem, const Solution& solution, std::ostream& out) {
   const Relations& relations = problem.relations;
-  const std::int64_t cost = solution.reuse_cost - solution.gain;
+  const std::int64_t cost = counted_cost(solution);
   const std::string bound = solution.reuse_cost_bound == cost
                                 ? "proven least"
                                 : fmt::format("at least {}", solution.reuse_cost_bound);
-  if (!relations.copies.empty())
-    base::print(out, "reuse cost   {}; copies gain {}; {}, {}\n", solution.reuse_cost, solution.gain, cost,
-                bound);
+  const std::string memories =
+      solution.memory_cost > 0
+          ? fmt::format("; memories cost {} more than the cheapest", solution.memory_cost)
+          : "";
+  if (!relations.copies.empty() || solution.memory_cost > 0)
+    base::print(out, "reuse cost   {}{}; copies gain {}; {}, {}\n", solution.reuse_cost, memories,
+                solution.gain, cost, bound);
   else if (problem.is_related())
     base::print(out, "reuse cost   {}, {}\n", cost, bound);
   if (const auto shown = proven_cost(problem, solution.reuse_proof, steps_of_proof); shown && *shown > 0)
@@ -120,9 +124,6 @@ void print_summary(const ProblemFile& it, const Solution& solution, double secon
     base::print(out, "too much     {} bytes are live at position {}, memory {} has room for {}\n",
                 overload->needed, overload->position, base::quoted(problem.memories[overload->memory].name),
                 overload->room);
-  const bool costs_differ = std::ranges::any_of(
-      problem.memories, [&](const Memory& memory) { return memory.cost != problem.memories.front().cost; });
-  if (problem.is_related() && costs_differ) base::print(out, "left out     the costs of memories\n");
   if (it.dsa) {
     for (const std::string& term : it.dsa->not_minimised)
       base::print(out, "left out     the objective's {} is not minimised\n", base::quoted(term));
@@ -174,11 +175,11 @@ ExitStatus print_curve(const ProblemDocument& it, const PackCommand& command, So
       base::print(std::cout, "{}\n  {{\"percent\": {}, \"fits\": {}", percent == from ? "" : ",", percent,
                   fits_at_last);
       if (fits_at_last)
-        base::print(std::cout, ", \"reuse_cost\": {}, \"reuse_cost_bound\": {}", solution.reuse_cost,
-                    solution.reuse_cost_bound);
+        base::print(std::cout, ", \"reuse_cost\": {}, \"memory_cost\": {}, \"reuse_cost_bound\": {}",
+                    solution.reuse_cost, solution.memory_cost, solution.reuse_cost_bound);
       base::print(std::cout, "}}");
     } else if (fits_at_last) {
-      base::print(std::cout, "{:>7} % {:>6} {:>10}\n", percent, solution.reuse_cost,
+      base::print(std::cout, "{:>7} % {:>6} {:>10}\n", percent, counted_cost(solution),
                   solution.reuse_cost_bound);
     } else {
       base::print(std::cout, "{:>7} %   {}\n", percent,
@@ -200,9 +201,9 @@ ExitStatus verify_solution(const ProblemFile& file, const std::string& name) {
   if (!faults.empty()) return ExitStatus::not_met;
   const Relations& relations = problem.relations;
   const bool has_copies = !relations.copies.empty();
-  const bool has_costs = !relations.reuse_costs.empty();
+  const bool has_costs = !relations.reuse_costs.empty() || solution.memory_cost > 0;
   base::print(std::cout, "right: all fits{}{}\n",
-              has_costs ? fmt::format(", and costs {}", solution.reuse_cost) : "",
+              has_costs ? fmt::format(", and costs {}", counted_cost(solution)) : "",
               has_copies ? fmt::format(", copies gain {}", solution.gain) : "");
   for (std::size_t m = 0; m < problem.memories.size(); ++m)
     base::print(std::cout, "memory {}: {} bytes\n", base::visible(problem.memories[m].name),
@@ -211,7 +212,7 @@ ExitStatus verify_solution(const ProblemFile& file, const std::string& name) {
     const auto shown = proven_cost(problem, solution.reuse_proof, 100 * steps_of_proof).value_or(0);
     base::print(std::cout, "proven: {}no placement costs less{}\n",
                 has_copies ? "with one copy of each, " : "",
-                shown >= solution.reuse_cost ? "" : fmt::format(" than {}", shown));
+                shown >= solution.reuse_cost + solution.memory_cost ? "" : fmt::format(" than {}", shown));
   }
   flush_output();
   return ExitStatus::done;

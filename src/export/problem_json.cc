@@ -84,6 +84,7 @@ void write_solution(const ProblemDocument& document, const Solution& solution, s
   json.value("strategy", solution.strategy);
   json.value("interrupted", solution.interrupted);
   json.value("reuse_cost", solution.reuse_cost);
+  json.value("memory_cost", solution.memory_cost);
   json.value("gain", solution.gain);
   json.value("reuse_cost_bound", solution.reuse_cost_bound);
   json.value("lower_bound", solution.lower_bound);

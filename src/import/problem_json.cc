@@ -236,8 +236,8 @@ Solution parse_solution(const ProblemDocument& document, std::string_view json) 
   const Json root(value);
   import::expect_format(root, "stowage-solution");
   root.expect_members({"format", "version", "problem", "solver", "strategy", "memories", "places",
-                       "reuse_cost", "reuse_cost_bound", "gain", "lower_bound", "is_least_peak",
-                       "interrupted", "proof"});
+                       "reuse_cost", "reuse_cost_bound", "memory_cost", "gain", "lower_bound",
+                       "is_least_peak", "interrupted", "proof"});
   const Problem& problem = document.problem;
   Names memories;
   for (std::size_t m = 0; m < problem.memories.size(); ++m) memories.add(root, problem.memories[m].name, m);
@@ -267,6 +267,7 @@ Solution parse_solution(const ProblemDocument& document, std::string_view json) 
   }
   if (!problem.relations.copies.empty()) solution.copies = std::move(copies);
   if (const auto cost = root.find("reuse_cost")) solution.reuse_cost = cost->natural();
+  if (const auto cost = root.find("memory_cost")) solution.memory_cost = cost->natural();
   if (const auto gain = root.find("gain")) solution.gain = gain->natural();
   for (const CopyGains& it : problem.relations.copies)
     solution.reuse_cost_bound -= it.gains.empty() ? 0 : it.gains.back();  // what any solution has

@@ -124,7 +124,6 @@ int64_t stowage_pack_add_memory(stowage_pack_problem* problem, int64_t capacity)
   const auto status = guarded(*problem, [&] {
     stowage::Memory memory{.name = stowage::base::concat("memory ", memories.size())};
     if (capacity != STOWAGE_PACK_UNLIMITED) memory.capacity = capacity;
-    memory.cost = static_cast<std::int64_t>(memories.size()) + 1;
     memories.push_back(std::move(memory));
     return STOWAGE_PACK_FITS;
   });
@@ -143,6 +142,29 @@ int64_t stowage_pack_add_buffer(stowage_pack_problem* problem, int64_t size, int
     return STOWAGE_PACK_FITS;
   });
   return status == STOWAGE_PACK_FITS ? static_cast<std::int64_t>(buffers.size()) - 1 : -1;
+}
+
+stowage_pack_status stowage_pack_set_memory_cost(stowage_pack_problem* problem, int64_t memory,
+                                                 int64_t cost) {
+  return guarded(*problem, [&] {
+    expect_number(memory, problem->problem.memories.size(), "memory");
+    if (cost < 0 || cost > stowage::largest_value)
+      throw stowage::Error("", stowage::base::concat("cost of memory ", memory, " is ", cost,
+                                                     ", expected 0 to ", stowage::largest_value));
+    problem->problem.memories[static_cast<std::size_t>(memory)].cost = cost;
+    return STOWAGE_PACK_FITS;
+  });
+}
+
+stowage_pack_status stowage_pack_set_traffic(stowage_pack_problem* problem, int64_t buffer, int64_t bytes) {
+  return guarded(*problem, [&] {
+    stowage::Buffer& it = buffer_of(*problem, buffer);
+    if (bytes < 0 || bytes > stowage::largest_value)
+      throw stowage::Error("", stowage::base::concat("traffic of buffer ", buffer, " is ", bytes,
+                                                     ", expected 0 to ", stowage::largest_value));
+    it.traffic = bytes;
+    return STOWAGE_PACK_FITS;
+  });
 }
 
 stowage_pack_status stowage_pack_add_life(stowage_pack_problem* problem, int64_t buffer, int64_t lower,
@@ -329,6 +351,10 @@ int64_t stowage_pack_lower_bound(const stowage_pack_problem* problem) {
 
 int64_t stowage_pack_cost(const stowage_pack_problem* problem) {
   return problem->solution ? problem->solution->reuse_cost : 0;
+}
+
+int64_t stowage_pack_memory_cost(const stowage_pack_problem* problem) {
+  return problem->solution ? problem->solution->memory_cost : 0;
 }
 
 int64_t stowage_pack_copies_of(const stowage_pack_problem* problem, int64_t buffer) {

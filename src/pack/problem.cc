@@ -12,6 +12,7 @@
 #include "base/overlap.h"
 #include "base/text.h"
 #include "pack/joints.h"
+#include "pack/placing.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -23,7 +24,7 @@ constexpr std::array<base::Name<TuningEnd>, 5> tuning_ends{{{TuningEnd::threshol
                                                             {TuningEnd::no_gain, "no_gain"},
                                                             {TuningEnd::stopped, "stopped"}}};
 
-/// The sum of all costs of reuse leaves room for costs of what must not be.
+/// The sum of all costs leaves room for costs of what must not be.
 constexpr std::int64_t largest_cost = std::int64_t{1} << 40;
 
 std::string place_of(const Buffer& buffer) { return "buffer " + base::quoted(buffer.id); }
@@ -240,6 +241,17 @@ void check_relations(const Problem& problem) {
     }
     sum = *with;
   }
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    std::int64_t dearest = 0;
+    for (std::size_t m = 0; m < problem.memories.size(); ++m)
+      dearest = std::max(dearest, extra_cost(problem, b, m));
+    sum += std::min(dearest, largest_cost + 1);
+    if (sum > largest_cost)
+      throw Error(place_of(problem.buffers[b]),
+                  base::concat("traffic times costs of memories, and costs of reuse, are "
+                               "more than ",
+                               largest_cost, " in all"));
+  }
   if (!relations.together.empty()) check_together(problem);
   if (!relations.copies.empty()) check_copies(problem);
 }
@@ -298,6 +310,18 @@ std::optional<TuningEnd> tuning_end_named(std::string_view name) { return base::
 Bytes size_of_copies(const Buffer& buffer, std::int64_t copies) {
   const Bytes each = (buffer.size + buffer.alignment - 1) / buffer.alignment * buffer.alignment;
   return (copies - 1) * each + buffer.size;
+}
+
+std::int64_t extra_cost(const Problem& problem, std::size_t buffer, std::size_t memory) {
+  const Buffer& it = problem.buffers[buffer];
+  if (it.size == 0 || it.traffic == 0) return 0;
+  const std::int64_t here = pack::cost_in(problem, buffer, memory);
+  std::int64_t least = here;
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+    if (it.memories.empty() || std::ranges::count(it.memories, m) > 0)
+      least = std::min(least, pack::cost_in(problem, buffer, m));
+  }
+  return here - least;
 }
 
 Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory) {

@@ -127,6 +127,8 @@ Solution pack::solve(const Problem& problem, const SolveOptions& options, const 
   const bool is_late = deadline.is_over();
   Solution best = pack::best_of(problem, chosen, {options, deadline});
   if (!options.start.empty()) keep_start(problem, options, is_late, best);
+  for (std::size_t b = 0; b < best.places.size(); ++b)
+    best.memory_cost += extra_cost(problem, b, best.places[b].memory);
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (is_bounded) return best;
   const std::int64_t bound = memories::cost_bound(problem, deadline.later_by(pack::shares::proof));

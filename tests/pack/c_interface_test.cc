@@ -55,6 +55,25 @@ TEST(CInterface, ObeysRelations) {
   EXPECT_EQ(stowage_pack_cost_bound(it.get()), 4);
 }
 
+TEST(CInterface, CountsWhatMemoriesCost) {
+  const ProblemOfC it(stowage_pack_create());
+  const auto fast = stowage_pack_add_memory(it.get(), 64);
+  const auto slow = stowage_pack_add_memory(it.get(), 64);
+  for (int i = 0; i < 2; ++i) stowage_pack_add_buffer(it.get(), 64, 1, i, i + 1);
+  EXPECT_EQ(stowage_pack_set_memory_cost(it.get(), slow, 3), STOWAGE_PACK_FITS);
+  EXPECT_EQ(stowage_pack_set_traffic(it.get(), 0, 5), STOWAGE_PACK_FITS);
+  EXPECT_EQ(stowage_pack_reuse_cost(it.get(), 0, 1, 100), STOWAGE_PACK_FITS);
+  ASSERT_EQ(stowage_pack_solve(it.get(), 100, 1), STOWAGE_PACK_FITS) << stowage_pack_error(it.get());
+  EXPECT_EQ(stowage_pack_memory_of(it.get(), 0), slow);
+  EXPECT_EQ(stowage_pack_memory_of(it.get(), 1), fast);
+  EXPECT_EQ(stowage_pack_cost(it.get()), 0);
+  EXPECT_EQ(stowage_pack_memory_cost(it.get()), 10);
+  EXPECT_EQ(stowage_pack_cost_bound(it.get()), 10);
+  EXPECT_EQ(stowage_pack_set_memory_cost(it.get(), 2, 3), STOWAGE_PACK_INVALID);
+  EXPECT_EQ(stowage_pack_set_memory_cost(it.get(), slow, -1), STOWAGE_PACK_INVALID);
+  EXPECT_EQ(stowage_pack_set_traffic(it.get(), 0, -1), STOWAGE_PACK_INVALID);
+}
+
 TEST(CInterface, SaysWhatIsWrong) {
   const ProblemOfC it(stowage_pack_create());
   EXPECT_EQ(stowage_pack_solve(it.get(), 10, 0), STOWAGE_PACK_INVALID);

@@ -63,6 +63,10 @@ Problem random_problem(Random& random) {
     if (one_in(10)) buffer.pinned = pick(random, 0, 2);
     if (one_in(10) && !buffer.pinned) buffer.alignment = pick(random, 2, 4);
   }
+  if (memories >= 2 && one_in(2)) {
+    for (Memory& memory : problem.memories) memory.cost = pick(random, 0, 2);
+    for (Buffer& buffer : problem.buffers) buffer.traffic = pick(random, 0, 2);
+  }
   if (one_in(10)) {  // sizes and ends of memories that are no multiples of what all alignments are
     for (Buffer& buffer : problem.buffers) {
       buffer.alignment = 2;
@@ -214,6 +218,22 @@ std::int64_t cost_of(const Rules& rules, const Solution& it) {
   return cost;
 }
 
+/// What memories cost more than the cheapest one that each buffer may be in.
+std::int64_t memory_cost_of(const Problem& problem, const Solution& it) {
+  std::int64_t cost = 0;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    if (buffer.size == 0) continue;
+    std::int64_t least = 100;
+    for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+      if (buffer.memories.empty() || buffer.memories[0] == m)
+        least = std::min(least, problem.memories[m].cost);
+    }
+    cost += buffer.traffic * (problem.memories[it.places[b].memory].cost - least);
+  }
+  return cost;
+}
+
 /// The best of all places and copies that are legal.
 struct Best {
   /// Cost less gain, and peaks of the last memory first.
@@ -239,7 +259,8 @@ std::optional<Best> brute_force(const Problem& problem) {
   const auto judge = [&] {
     solution.reuse_cost = cost_of(rules, solution);
     solution.reuse_cost_bound = -10;
-    const std::int64_t net = solution.reuse_cost - solution.gain;
+    solution.memory_cost = memory_cost_of(problem, solution);
+    const std::int64_t net = counted_cost(solution);
     const std::vector<Bytes> peaks = peaks_of(problem, solution);
     const std::pair cost_first(net, peaks);
     const std::pair peak_first(peaks, net);
@@ -319,7 +340,9 @@ void expect_rejected(const Problem& problem, const Solution& solution, std::int6
     EXPECT_FALSE(claims(more)) << number;
     ReuseProof fewer = solution.reuse_proof;
     fewer.searched[i].buffers.resize(1);
-    EXPECT_FALSE(claims(fewer)) << number;
+    if (solution.memory_cost == 0) {  // else one may be enough
+      EXPECT_FALSE(claims(fewer)) << number;
+    }
     ReuseProof twice = solution.reuse_proof;
     twice.searched.push_back(twice.searched[i]);
     EXPECT_FALSE(claims(twice)) << number;
@@ -384,9 +407,13 @@ void check_mutants(const Problem& problem, const Solution& solution, Random& ran
     if (pick(random, 0, 3) == 0)
       place.memory = static_cast<std::size_t>(pick(random, 0, std::ssize(problem.memories) - 1));
     other.reuse_cost = cost_of(rules, other);
+    other.memory_cost = memory_cost_of(problem, other);
     other.reuse_cost_bound = -10;
     EXPECT_EQ(faults_of(problem, other).empty(), is_legal(rules, other)) << number;
     ++other.reuse_cost;
+    EXPECT_FALSE(faults_of(problem, other).empty()) << number;
+    --other.reuse_cost;
+    ++other.memory_cost;
     EXPECT_FALSE(faults_of(problem, other).empty()) << number;
   }
 }
@@ -460,7 +487,7 @@ TEST(Relations, EqualBruteForce) {
     }
     ASSERT_FALSE(solution.cannot_fit) << compared;
     EXPECT_FALSE(is_proof_of_no_fit(problem, {.too_many = {0, 1}})) << compared;
-    const std::int64_t net = solution.reuse_cost - solution.gain;
+    const std::int64_t net = counted_cost(solution);
     ASSERT_LE(solution.reuse_cost_bound, best->net()) << compared;
     if (problem.memories.size() == 1) {
       ASSERT_LE(solution.lower_bound, best->peak_then_cost.first[0]) << compared;
@@ -519,6 +546,40 @@ TEST(Relations, TakesTheCheapestReuse) {
   EXPECT_EQ(costly.reuse_cost, 2);
   EXPECT_EQ(costly.reuse_cost_bound, 2);
   EXPECT_EQ(costly.places[1].offset, costly.places[2].offset);
+}
+
+/// Two memories with room for one buffer each time, of which the second is dear.
+TEST(Relations, WeighsReuseAgainstADearMemory) {
+  Problem problem{.buffers = {live("a", 4, 0, 1), live("b", 4, 1, 2), live("c", 4, 2, 3)},
+                  .memories = {{.name = "near", .capacity = 4}, {.name = "far", .capacity = 4, .cost = 3}}};
+  for (Buffer& buffer : problem.buffers) buffer.traffic = 2;
+  problem.relations.reuse_costs = {{{0, 1}, 3}, {{1, 2}, 5}, {{0, 2}, 1}};
+  const Solution solution = solve(problem);  // b alone is far: 4, and a beside c: 1
+  EXPECT_EQ(solution.places[1].memory, 1U);
+  EXPECT_EQ(solution.reuse_cost, 1);
+  EXPECT_EQ(solution.memory_cost, 4);
+  EXPECT_EQ(solution.reuse_cost_bound, 5);
+  EXPECT_EQ(faults_of(problem, solution), std::vector<std::string>());
+  EXPECT_EQ(proven_cost(problem, solution.reuse_proof), 5);
+  ReuseProof twice = solution.reuse_proof;  // costs of the memory alone
+  twice.searched = {{{0}, 0}, {{0}, 0}};
+  EXPECT_EQ(proven_cost(problem, twice), std::nullopt);
+  problem.memories[1].cost = 9;
+  const Solution near = solve(problem);
+  EXPECT_EQ(near.memory_cost, 0);
+  EXPECT_EQ(near.reuse_cost, 9);
+  problem.buffers[0].traffic = std::int64_t{1} << 40;
+  EXPECT_THROW(static_cast<void>(solve(problem)), Error);
+}
+
+/// A buffer of no bytes, which makes the place of another longer, ends where the peak does.
+TEST(Relations, LowersPeaksBesideABufferOfNoBytesAtADistance) {
+  Problem problem{.buffers = {live("a", 2, 1, 3), live("b", 3, 0, 1), live("c", 0, 5, 8)},
+                  .memories = {{.name = "near", .capacity = 4}, {.name = "far", .capacity = 3}}};
+  problem.buffers[0].memories = {1};
+  problem.relations.together = {{0, 2, 3}};
+  const Solution solution = solve(problem, {.objective = Objective::peak_then_cost});
+  EXPECT_EQ(peaks_of(problem, solution), (std::vector<Bytes>{3, 0}));
 }
 
 TEST(Relations, SaysWhichBuffersAreTooMany) {

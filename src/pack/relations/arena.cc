@@ -7,7 +7,8 @@
 // - A cell has as many bytes as divide all sizes (rounded up to what all alignments have in common) and ends of reserved
 //   ranges. Any placing of bytes can be rounded down to cells: what was apart stays apart, so nothing is lost. The last cell
 //   of an item may have fewer bytes, of which the rest is reserved or behind the memory.
-// - Which memories an item may be in, what is reserved and where it is pinned are ranges of its first cell.
+// - Which memories an item may be in, what is reserved and where it is pinned are ranges of its first cell. A range costs
+//   what its memory is dearer than the cheapest one.
 // - Two items are related if they are live at the same time (hard), lie apart (hard), or cost something when they share a
 //   byte. Items are found by a sweep over live ranges, and fall into parts that are solved one by one.
 //
@@ -169,6 +170,8 @@ std::vector<Range> ranges_of(const Problem& problem, const Block& group, Bytes u
     std::vector<ByteRange> taken = memory.reserved;
     std::ranges::sort(taken, {}, &ByteRange::begin);
     taken.push_back({*memory.capacity, *memory.capacity});
+    std::int64_t cost = 0;
+    for (const std::size_t b : group.buffers) cost += extra_cost(problem, b, m);
     Bytes from = 0;
     for (const ByteRange& it : taken) {
       if (it.begin - from >= group.size) {
@@ -179,7 +182,7 @@ std::vector<Range> ranges_of(const Problem& problem, const Block& group, Bytes u
         }
         range = {aligned_up(range.first, step, phase), aligned_down(range.last, step, phase)};
         if (range.first <= range.last)
-          ranges.push_back({first_cells[m] + range.first, first_cells[m] + range.last});
+          ranges.push_back({first_cells[m] + range.first, first_cells[m] + range.last, cost});
       }
       from = std::max(from, it.end);
     }

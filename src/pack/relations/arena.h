@@ -27,6 +27,7 @@ struct Neighbour {
 struct Range {
   Cell first = 0;
   Cell last = 0;
+  std::int64_t cost = 0;  ///< Of an item there: its memory may be dearer than another.
 };
 
 /// Buffers with one offset, as one block.
@@ -36,6 +37,13 @@ struct Item {
   Cell phase = 0;
   std::vector<Range> ranges{};  ///< Where its first cell may be: ascending, apart; ends are aligned so.
   std::vector<Neighbour> neighbours{};  ///< Ascending, hard or of some cost.
+
+  /// What it costs with this first cell, whatever its neighbours. The cell is in a range.
+  [[nodiscard]] std::int64_t cost_at(Cell cell) const {
+    for (const Range& range : ranges)
+      if (cell <= range.last) return range.cost;
+    return 0;
+  }
 };
 
 /// The next cell that is aligned so, or the one before; for cells from 0 on.

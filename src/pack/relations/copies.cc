@@ -46,7 +46,7 @@ class CopyChoice {
 
  private:
   [[nodiscard]] const std::vector<CopyGains>& lists() const { return problem_.relations.copies; }
-  static std::int64_t net(const Solution& it) { return it.reuse_cost - it.gain; }
+  static std::int64_t net(const Solution& it) { return counted_cost(it); }
 
   [[nodiscard]] std::int64_t gain_of(const Copies& copies) const {
     std::int64_t gain = 0;

@@ -43,9 +43,10 @@ void EmptyBuffers::place(std::vector<Bytes> peaks, std::vector<Place>& places) c
 
 std::vector<Bytes> peaks_of_bytes(const Problem& problem, std::span<const Place> places) {
   std::vector<Bytes> peaks(problem.memories.size());
-  for (std::size_t b = 0; b < places.size(); ++b) {
-    Bytes& peak = peaks[places[b].memory];
-    if (problem.buffers[b].size > 0) peak = std::max(peak, places[b].offset + problem.buffers[b].size);
+  for (const Block& block : blocks_of(problem)) {
+    const Place& place = places[block.buffers.front()];
+    Bytes& peak = peaks[place.memory];
+    if (block.size > 0) peak = std::max(peak, place.offset - block.offsets.front() + block.size);
   }
   return peaks;
 }

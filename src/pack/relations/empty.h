@@ -32,7 +32,7 @@ class EmptyBuffers {
   std::vector<std::size_t> impossible_;
 };
 
-/// The highest end of buffers with bytes in each memory.
+/// The highest end of buffers with bytes in each memory, and of others that lie together with them.
 [[nodiscard]] std::vector<Bytes> peaks_of_bytes(const Problem& problem, std::span<const Place> places);
 
 }  // namespace stowage::pack::relations

@@ -5,7 +5,7 @@
 //
 // In a search items are placed in that order. `added[u][p]` is what item u would cost at place p with those placed. A
 // branch costs at least what it costs now, the least of `added` for each item to come, and the doll of these: no pair is
-// in two of the three.
+// in two of the three. What a range costs alone is in the doll.
 //
 // Places are sums of sizes over the starts of ranges: each item may be pushed down until it rests on another or on a
 // start, and never shares more cells by it. Symmetry:
@@ -96,8 +96,9 @@ bool are_twins(const Part& part, std::size_t a, std::size_t b) {
   const Item& second = part.items[b];
   if (first.size != second.size || first.ranges.size() != second.ranges.size()) return false;
   for (std::size_t r = 0; r < first.ranges.size(); ++r) {
-    if (first.ranges[r].first != second.ranges[r].first || first.ranges[r].last != second.ranges[r].last)
-      return false;
+    const Range& one = first.ranges[r];
+    const Range& other = second.ranges[r];
+    if (one.first != other.first || one.last != other.last || one.cost != other.cost) return false;
   }
   const auto others = [](const Item& item, std::size_t twin) {
     std::vector<std::pair<std::uint32_t, std::int64_t>> them;
@@ -128,12 +129,15 @@ class Dolls {
     for (std::size_t i = 0; i < n; ++i) {
       const Item& item = part.items[i];
       std::vector<std::int64_t> row;
+      std::vector<std::int64_t> alone;
       for (const Cell cell : places_) {
         const bool may_be = std::ranges::any_of(
             item.ranges, [&](const Range& range) { return range.first <= cell && cell <= range.last; });
         row.push_back(may_be ? 0 : forbidden);
+        alone.push_back(may_be ? item.cost_at(cell) : 0);
       }
       added_.push_back(std::move(row));
+      alone_.push_back(std::move(alone));
       least_.push_back(*std::ranges::min_element(added_.back()));
     }
     twin_before_.resize(n);
@@ -172,6 +176,7 @@ class Dolls {
     for (std::size_t d = first; d < order_.size(); ++d) {
       const std::size_t i = order_[d];
       if (best_.cells[i] == nowhere) return forbidden;
+      cost += part_.items[i].cost_at(best_.cells[i]);
       for (const Neighbour& it : part_.items[i].neighbours) {
         if (position_[it.item] > d && touches(part_, i, best_.cells[i], it.item, best_.cells))
           cost += weight_of(it);
@@ -202,13 +207,14 @@ class Dolls {
     const Item& it = part_.items[item];
     const bool is_mirrored = depth == first_ && has_one_range_ && !has_slots_;
     const Cell middle = is_mirrored ? (it.ranges[0].first + it.ranges[0].last) / 2 : it.ranges.back().last;
+    const auto price = [&](std::size_t p) { return added_[item][p] + alone_[item][p]; };
     for (std::size_t p = lowest; p < end && places_[p] <= middle; ++p) {
-      if (cost + added_[item][p] < least_cost_) some.push_back(p);
+      if (cost + price(p) < least_cost_) some.push_back(p);
     }
-    std::ranges::stable_sort(some, {}, [&](std::size_t p) { return added_[item][p]; });
+    std::ranges::stable_sort(some, {}, price);
     for (const std::size_t p : some) {
       if (is_stopped_ || least_cost_ <= goal_) return;
-      const std::int64_t now = cost + added_[item][p];
+      const std::int64_t now = cost + price(p);
       if (now >= least_cost_) return;
       const std::size_t slots = used_slots_;
       if (has_slots_) used_slots_ = std::max(used_slots_, p + 1);
@@ -257,7 +263,8 @@ class Dolls {
   std::vector<std::size_t> position_;  ///< In the order, by item.
   bool has_one_range_ = false;
   bool has_slots_ = false;
-  std::vector<std::vector<std::int64_t>> added_;  ///< By item and place.
+  std::vector<std::vector<std::int64_t>> added_;  ///< By item and place: with those that are placed.
+  std::vector<std::vector<std::int64_t>> alone_;  ///< The same, without others: what the range costs.
   std::vector<std::int64_t> least_;               ///< Of each row of `added_`.
   std::vector<std::optional<std::size_t>> twin_before_;
   std::vector<std::int64_t> dolls_;  ///< What the items from there on cost at least.

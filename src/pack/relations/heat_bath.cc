@@ -42,17 +42,22 @@ float soft_exp(float x) {
 class HeatBath {
  public:
   HeatBath(const Part& part, Scan& scan, Random& random, Arrangement best)
-      : part_(part), scan_(scan), random_(random), best_(std::move(best)), cells_(best_.cells) {
-    const double unit = scale / mean_cost(part);
+      : part_(part),
+        scan_(scan),
+        random_(random),
+        unit_(scale / mean_cost(part)),
+        best_(std::move(best)),
+        cells_(best_.cells) {
     for (std::size_t i = 0; i < part.items.size(); ++i) {
       auto& own = weights_.emplace_back();
       for (const Neighbour& it : part.items[i].neighbours)
-        own.push_back(it.is_hard ? hard * scale : static_cast<double>(it.cost) * unit);
+        own.push_back(it.is_hard ? hard * scale : static_cast<double>(it.cost) * unit_);
       if (cells_[i] == nowhere) cells_[i] = part.items[i].ranges.at(0).first;
     }
     for (std::size_t i = 0; i < part.items.size(); ++i) count(i);
     soft_ /= 2;
     overlaps_ /= 2;
+    for (std::size_t i = 0; i < part.items.size(); ++i) soft_ += part.items[i].cost_at(cells_[i]);
   }
 
   [[nodiscard]] const Arrangement& best() const { return best_; }
@@ -91,6 +96,7 @@ class HeatBath {
   void move(std::size_t item, Cell to) {
     const Cell from = std::exchange(cells_[item], to);
     const Cell size = part_.items[item].size;
+    soft_ += part_.items[item].cost_at(to) - part_.items[item].cost_at(from);
     const auto& neighbours = part_.items[item].neighbours;
     const auto others = scan_.others();
     for (std::size_t k = 0; k < others.size(); ++k) {
@@ -108,8 +114,8 @@ class HeatBath {
   void update(std::size_t item, float per_cost) {
     const Neighbour* const first = part_.items[item].neighbours.data();
     const double* const own = weights_[item].data();
-    const auto segments = scan_.segments(
-        item, cells_, [&](const Neighbour& it) { return static_cast<std::int64_t>(own[&it - first]); });
+    const auto weigh = [&](const Neighbour& it) { return static_cast<std::int64_t>(own[&it - first]); };
+    const auto segments = scan_.segments(item, cells_, weigh, unit_);
     if (segments.empty()) return;
     std::int64_t least = segments[0].cost;
     for (const Segment& it : segments) least = std::min(least, it.cost);
@@ -146,6 +152,7 @@ class HeatBath {
   const Part& part_;
   Scan& scan_;
   Random& random_;
+  const double unit_;  ///< What a cost of 1 weighs.
   Arrangement best_;
   Cells cells_;
   std::vector<std::vector<double>> weights_;  ///< By item, as its neighbours.

@@ -1,5 +1,5 @@
 // Problems with relations: what lies together, apart, excludes each other, or costs something when it shares bytes. First
-// all must fit, then the cost is to be low.
+// all must fit, then the cost is to be low; traffic in a dear memory counts, too.
 //
 //     parts      buffers that have nothing to do with each other are solved apart        arena.cc
 //     construct  one after the other in the cheapest place; often that costs nothing     ruin.cc
@@ -221,7 +221,7 @@ void place_outside(const Problem& problem, const std::vector<bool>& is_missing, 
   }
 }
 
-/// Places for all buffers, if they have so much room.
+/// Places for all buffers, if they have so much room. Costs of memories are with those of reuse.
 Solution solution_of(const Problem& problem, const Arena& arena, std::vector<Solved> solved) {
   Solution solution{
       .lower_bound = least_load(problem), .overload = arena.overload(), .strategy = "relations"};
@@ -256,7 +256,28 @@ Solution solution_of(const Problem& problem, const Arena& arena, std::vector<Sol
   return solution;
 }
 
-/// With buffers of known sizes.
+/// Whether any placing costs something.
+bool has_costs(const Arena& arena) {
+  return std::ranges::any_of(arena.parts(), [](const Part& part) {
+    return std::ranges::any_of(part.items, [](const Item& item) {
+      return std::ranges::any_of(item.ranges, [](const Range& it) { return it.cost > 0; }) ||
+             std::ranges::any_of(item.neighbours, [](const Neighbour& it) { return it.cost > 0; });
+    });
+  });
+}
+
+std::int64_t cost_of_places(const Arena& arena, const std::vector<Place>& places) {
+  const std::vector<Cells> cells =
+      arena.cells_of(std::vector<std::optional<Place>>(places.begin(), places.end()));
+  std::int64_t cost = 0;
+  for (std::size_t p = 0; p < cells.size(); ++p) {
+    Scan scan(arena.parts()[p]);
+    cost += keep(arena.parts()[p], scan, cells[p]).cost;
+  }
+  return cost;
+}
+
+/// With buffers of known sizes. Costs of memories are with those of reuse.
 Solution solve_without_copies(const Problem& problem, const Control& control) {
   constexpr double share_of_first_goal = 0.6;
   const Objective objective = control.options.objective;
@@ -281,13 +302,15 @@ Solution solve_without_copies(const Problem& problem, const Control& control) {
     costs.push_back(objective == Objective::peak_then_cost ? forbidden : it.best.cost);
   Solution solution = solution_of(limited, arena, std::move(solved));
   if (objective == Objective::cost || solution.outcome != Outcome::fits) return solution;
-  const bool ends_with_peaks =
-      objective == Objective::cost_then_peak || problem.relations.reuse_costs.empty();
+  const bool ends_with_peaks = objective == Objective::cost_then_peak || !has_costs(arena);
   const Peaks peaks = lower_peaks(limited, costs, solution.places, ends_with_peaks ? control : part);
   solution.is_least_peak = peaks.are_least;
   if (objective == Objective::peak_then_cost)
     solution.lower_bound = std::max(solution.lower_bound, peaks.bound);
-  if (ends_with_peaks) return solution;
+  if (ends_with_peaks) {
+    solution.reuse_cost = cost_of_places(arena, solution.places);  // it may have become less on the way
+    return solution;
+  }
   for (std::size_t m = 0; m < limited.memories.size(); ++m)
     limited.memories[m].capacity = peak_of(problem, solution, m);
   for (Memory& memory : limited.memories)
@@ -300,8 +323,8 @@ Solution solve_without_copies(const Problem& problem, const Control& control) {
   Solution cheap = solution_of(limited, tight, solve_parts(limited, tight, start, {}, control));
   if (cheap.outcome != Outcome::fits) return solution;
   cheap.is_least_peak = solution.is_least_peak;
-  if (cheap.reuse_cost > 0) {  // it holds within these peaks alone
-    cheap.interrupted = cheap.interrupted || cheap.reuse_cost_bound < cheap.reuse_cost;
+  if (counted_cost(cheap) > 0) {  // it holds within these peaks alone
+    cheap.interrupted = cheap.interrupted || cheap.reuse_cost_bound < counted_cost(cheap);
     cheap.reuse_cost_bound = 0;
     cheap.reuse_proof = {};
   }
@@ -314,6 +337,11 @@ Solution solve(const Problem& problem, const Control& control) {
   if (!common_alignment(problem)) throw Error("", "alignments have no common multiple of reasonable size");
   const auto solve_one = [](const Problem& single, const Control& own) {
     Solution solution = solve_without_copies(single, own);
+    if (solution.outcome == Outcome::fits) {
+      for (std::size_t b = 0; b < solution.places.size(); ++b)
+        solution.memory_cost += extra_cost(single, b, solution.places[b].memory);
+      solution.reuse_cost -= solution.memory_cost;
+    }
     const EmptyBuffers empty(single);
     empty.place(peaks_of_bytes(single, solution.places), solution.places);
     if (!empty.impossible().empty()) {

@@ -22,7 +22,7 @@ namespace stowage::pack::relations {
 
 std::int64_t cost_of(const Part& part, std::size_t item, const Cells& cells) {
   if (cells[item] == nowhere) return 0;
-  std::int64_t cost = 0;
+  std::int64_t cost = part.items[item].cost_at(cells[item]);
   for (const Neighbour& it : part.items[item].neighbours) {
     if (it.cost > 0 && touches(part, item, cells[item], it.item, cells)) cost += it.cost;
   }
@@ -32,12 +32,14 @@ std::int64_t cost_of(const Part& part, std::size_t item, const Cells& cells) {
 double mean_cost(const Part& part) {
   double sum = 0;
   double count = 0;
+  const auto add = [&](std::int64_t cost) {
+    if (cost == 0) return;
+    sum += static_cast<double>(cost);
+    ++count;
+  };
   for (const Item& item : part.items) {
-    for (const Neighbour& it : item.neighbours) {
-      if (it.cost == 0) continue;
-      sum += static_cast<double>(it.cost);
-      ++count;
-    }
+    for (const Range& range : item.ranges) add(range.cost);
+    for (const Neighbour& it : item.neighbours) add(it.cost);
   }
   return count == 0 ? 1 : std::max(sum / count, 1.0);
 }
@@ -59,7 +61,7 @@ class Ruin {
   /// Places an item where it costs least; false if there is no room.
   bool insert(std::size_t item, Tie tie, Arrangement& it, bool blinks) {
     constexpr std::uint64_t one_in = 100;
-    const auto segments = scan_.segments(item, it.cells, weight_of);
+    const auto segments = scan_.segments(item, it.cells, weight_of, 1);
     const Segment* best = nullptr;
     std::uint64_t equal = 0;
     for (const Segment& segment : segments) {
@@ -86,8 +88,8 @@ class Ruin {
 
   /// Places an item in the lowest place, whatever it costs; false if there is no room.
   bool insert_lowest(std::size_t item, Arrangement& it) {
-    const auto segments =
-        scan_.segments(item, it.cells, [](const Neighbour& other) { return other.is_hard ? forbidden : 0; });
+    const auto segments = scan_.segments(
+        item, it.cells, [](const Neighbour& other) { return other.is_hard ? forbidden : 0; }, 0);
     const auto free = std::ranges::find(segments, 0, &Segment::cost);
     if (free == segments.end()) return false;
     it.cells[item] = free->first;

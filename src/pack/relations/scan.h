@@ -34,17 +34,19 @@ class Scan {
     marks_.resize(static_cast<std::size_t>(part.cells) / bits + 1);
   }
 
-  /// Valid until the next call. `weigh(neighbour)` is what it costs to touch a neighbour. Items nowhere cost nothing.
+  /// Valid until the next call. `weigh(neighbour)` is what it costs to touch a neighbour. Items nowhere cost nothing. Costs
+  /// of ranges count `unit` times.
   template <typename Weigh>
-  [[nodiscard]] std::span<const Segment> segments(std::size_t number, const Cells& cells,
-                                                  const Weigh& weigh) {
+  [[nodiscard]] std::span<const Segment> segments(std::size_t number, const Cells& cells, const Weigh& weigh,
+                                                  double unit) {
     const Item& item = part_.items[number];
     segments_.clear();
     events_.clear();
     others_.clear();
     for (const Range& range : item.ranges) {
-      note(range.first, 0);
-      note(range.last + 1, 0);
+      const auto cost = static_cast<std::int64_t>(static_cast<double>(range.cost) * unit);
+      note(range.first, cost);
+      note(range.last + 1, -cost);
     }
     for (const Neighbour& neighbour : item.neighbours) {
       const Cell other = cells[neighbour.item];

@@ -24,7 +24,7 @@ inline constexpr std::int64_t forbidden = std::int64_t{1} << 42;
 /// A placing of a part.
 struct Arrangement {
   Cells cells{};
-  std::int64_t cost = 0;    ///< Of neighbours that share cells.
+  std::int64_t cost = 0;    ///< Of ranges, and neighbours that share cells.
   std::size_t missing = 0;  ///< Items without a place.
 
   [[nodiscard]] bool fits() const { return missing == 0; }
@@ -41,10 +41,10 @@ struct Arrangement {
   return at != nowhere && at < cell + part.items[item].size && cell < at + part.items[other].size;
 }
 
-/// What an item costs with its neighbours, if none is in the way. 0 if it is nowhere.
+/// What an item costs where it is and with its neighbours, if none is in the way. 0 if it is nowhere.
 [[nodiscard]] std::int64_t cost_of(const Part& part, std::size_t item, const Cells& cells);
 
-/// The mean cost of neighbours that may share cells, at least 1.
+/// The mean of what ranges cost, and neighbours that may share cells, at least 1.
 [[nodiscard]] double mean_cost(const Part& part);
 
 /// One after the other in the cheapest place, in three orders; see ruin.cc. The best of them.
