@@ -80,7 +80,16 @@ interface Facts {
   interrupted: boolean;
   proof: "plan" | "operators" | "rows" | "offsets" | "memories" | "nothing";
   left_out: string[];
-  summary: { naive: number; peak: number; lower_bound: number; strategy: string; order: string };
+  summary: {
+    naive: number;
+    peak: number;
+    lower_bound: number;
+    strategy: string;
+    order: string;
+    /** With several memories: of all that is read and written, and that of no choice of memories is lower. */
+    cost: number;
+    cost_bound: number;
+  };
   memories: Memory[];
   remedies: Remedy[];
   curves: Curve[];

@@ -22,13 +22,17 @@ function proofOf(data: PlanData): { words: string; isProven: boolean } {
 }
 
 /** Against the capacity; without one, against the memory that the plan would need if nothing shared bytes. */
-function bar(memory: Memory, naive: number): HTMLElement {
+function bar(memory: Memory, naive: number, hasOthers: boolean): HTMLElement {
   const whole = Math.max(memory.capacity ?? naive, memory.peak, 1);
   const isOver = memory.capacity !== null && memory.peak > memory.capacity;
   const words =
     memory.capacity === null
       ? `${inUnits(memory.peak)}, no capacity given${naive > 0 ? `; ${percent(memory.peak, naive)} of what it would be without sharing` : ""}`
       : `${inUnits(memory.peak)} of ${inUnits(memory.capacity)}, ${percent(memory.peak, memory.capacity)}${isOver ? `: ${inUnits(memory.peak - memory.capacity)} too many` : ""}`;
+  const traffic =
+    hasOthers && memory.traffic > 0
+      ? `; ${inUnits(memory.traffic)} read and written${memory.cost === 1 ? "" : `, each byte at a cost of ${grouped(memory.cost)}`}`
+      : "";
   const fill = h("div", { class: isOver ? "fill over" : "fill" });
   fill.style.width = `${(100 * Math.min(memory.peak, memory.capacity ?? memory.peak)) / whole}%`;
   const bound = h("div", { class: "bound", title: `lower bound ${grouped(memory.lower_bound)} bytes` });
@@ -36,9 +40,23 @@ function bar(memory: Memory, naive: number): HTMLElement {
   return h(
     "div",
     { class: "memory" },
-    h("div", { class: "memory-words" }, h("strong", {}, memory.name), h("span", {}, words)),
+    h("div", { class: "memory-words" }, h("strong", {}, memory.name), h("span", {}, words + traffic)),
     h("div", { class: "bar" }, fill, bound),
   );
+}
+
+/** Of what all memories together cost, and how near the least that is. */
+function costOf(data: PlanData): Node[] {
+  const { cost, cost_bound } = data.summary;
+  if (data.memories.length === 1 || cost === 0) return [];
+  return [
+    h(
+      "div",
+      { class: "memory-words" },
+      h("strong", {}, "traffic cost"),
+      h("span", {}, `${grouped(cost)}, no choice of memories has less than ${grouped(cost_bound)}`),
+    ),
+  ];
 }
 
 function card(name: string, value: string, note: string, className = ""): HTMLElement {
@@ -73,7 +91,10 @@ export function headline(data: PlanData): HTMLElement {
     h(
       "div",
       { class: "memories" },
-      ...data.memories.map((it) => bar(it, data.memories.length === 1 ? summary.naive : 0)),
+      ...data.memories.map((it) =>
+        bar(it, data.memories.length === 1 ? summary.naive : 0, data.memories.length > 1),
+      ),
+      ...costOf(data),
     ),
   );
 }

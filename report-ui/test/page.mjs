@@ -184,6 +184,12 @@ async function showsMemories() {
   const { page } = await open("moves.html");
   const text = await page.evaluate(() => document.body.innerText);
   expect("each memory has a picture", (await page.locator("canvas.picture").count()) === 2);
+  const memoryWords = (await page.locator(".memories").innerText()).replace(/\s+/g, " ");
+  expect("each memory says its traffic", (memoryWords.match(/read and written/g) ?? []).length === 2);
+  expect(
+    "the cost has its bound",
+    /traffic cost [\d ]+, no choice of memories has less than \d/.test(memoryWords),
+  );
   expect("copies are said", /Arcs are copies between memories: \d+ step/.test(text));
   const drawn = await page.evaluate(() => {
     const canvas = document.querySelector("canvas.arcs");

@@ -29,7 +29,15 @@ export function planWith(blocks: Block[], memories = 1): PlanModel {
     interrupted: false,
     proof: "nothing",
     left_out: [],
-    summary: { naive: 0, peak: peak(0), lower_bound: 0, strategy: "by-hand", order: "keep" },
+    summary: {
+      naive: 0,
+      peak: peak(0),
+      lower_bound: 0,
+      strategy: "by-hand",
+      order: "keep",
+      cost: 0,
+      cost_bound: 0,
+    },
     memories: Array.from({ length: memories }, (_, m) => ({
       name: `m${m}`,
       capacity: null,

@@ -307,7 +307,9 @@ Json data_of(const ReportedPlan& reported, const std::string& command) {
               {"peak", summary.peak},
               {"lower_bound", summary.lower_bound},
               {"strategy", summary.strategy},
-              {"order", summary.order}}},
+              {"order", summary.order},
+              {"cost", summary.cost},
+              {"cost_bound", summary.cost_bound}}},
             {"memories", Json::array()},
             {"remedies", remedies_json(reported, command)},
             {"curves", curves_json(reported)}};
