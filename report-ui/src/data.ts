@@ -112,12 +112,32 @@ export interface RawPlan extends Facts {
   steps: RawTable<StepColumns>;
   operators: RawTable<OperatorColumns>;
 }
+export interface Place {
+  size: number;
+  memory: string;
+  offset: number;
+}
+/** A buffer of both plans, or of one; they are the same if their names are. */
+export interface ChangedBuffer {
+  id: string;
+  before: Place | null;
+  after: Place | null;
+}
+/** Of two plans, as `stowage diff` says it; those of the buffers that changed most. */
+export interface Difference {
+  numbers: { name: string; before: number | null; after: number | null }[];
+  counts: string;
+  order: string;
+  changed: number;
+  buffers: ChangedBuffer[];
+}
 export interface RawReport {
   format: "stowage-report";
   version: number;
   program: string;
   command: string;
   plans: RawPlan[];
+  difference?: Difference;
 }
 
 /** The tables of a plan. A buffer's pieces and a tensor's views follow each other; `pieceOf[b]` is the first. */

@@ -45,8 +45,15 @@ function show(app: HTMLElement, report: RawReport): void {
     theme,
   );
   const main = h("main", {});
-  if (isPair) main.append(differenceSection(models[0], models[1]));
   const columns = h("div", { class: isPair ? "pair" : "single" });
+  if (report.difference !== undefined) {
+    const titles = models.map((it) => it.data.title);
+    const pick = (name: string) => {
+      for (const view of views) view.pinNamed(name);
+      columns.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    };
+    main.append(differenceSection(report.difference, titles, pick));
+  }
   main.append(columns);
   models.forEach((model, i) => {
     const label = isPair ? `${"AB"[i]}: ` : "";

@@ -227,6 +227,14 @@ export class PlanView {
     if (buffer >= 0 && (upper <= this.state.t0 || lower >= this.state.t1)) this.showTimes(lower, upper);
   }
 
+  /** Pins the buffer of that name, or none. */
+  pinNamed(name: string): void {
+    const { rows } = this.model.data.buffers;
+    let buffer = 0;
+    while (buffer < rows && this.model.nameOf(buffer) !== name) ++buffer;
+    this.pin(buffer < rows ? buffer : -1);
+  }
+
   private showTimes(lower: number, upper: number): void {
     const margin = Math.max(3, (upper - lower) * 0.6);
     this.set({ t0: Math.max(lower - margin, 0), t1: Math.min(upper + margin, this.model.end) });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { changesOf } from "../src/difference";
+import type { Place } from "../src/data";
+import { kindOf } from "../src/difference";
 import { columnsOf } from "../src/loads";
 import { chosenBuffers, peakRanks } from "../src/look";
 import { labelsOf } from "../src/model";
@@ -103,32 +104,15 @@ describe("the hash", () => {
   });
 });
 
-describe("two plans", () => {
-  it("differ where buffers do", () => {
-    const one = { name: "same", lower: 0, upper: 2, size: 8, offset: 0 };
-    const a = planWith([
-      one,
-      { ...one, name: "gone" },
-      { ...one, name: "larger" },
-      { ...one, name: "moved" },
-      { ...one, name: "later" },
-    ]);
-    const b = planWith([
-      { ...one, name: "moved", offset: 8 },
-      one,
-      { ...one, name: "larger", size: 9 },
-      { ...one, name: "new", size: 20 },
-      { ...one, name: "later", upper: 5 },
-    ]);
-    expect(changesOf(a, b).map((it) => `${it.kind} ${it.name}`)).toEqual([
-      "new new",
-      "gone gone",
-      "larger larger",
-      "moved moved",
-      "retimed later",
-    ]);
-    expect(changesOf(a, a)).toEqual([]);
-  });
+it("a changed buffer is new, gone, of another size, or elsewhere", () => {
+  const at = (size: number, offset: number, memory = "m") => ({ size, offset, memory });
+  const kind = (before: Place | null, after: Place | null) => kindOf({ id: "b", before, after });
+  expect(kind(null, at(8, 0))).toBe("new");
+  expect(kind(at(8, 0), null)).toBe("gone");
+  expect(kind(at(8, 0), at(9, 4))).toBe("larger");
+  expect(kind(at(8, 0), at(7, 0))).toBe("smaller");
+  expect(kind(at(8, 0), at(8, 4))).toBe("other offset");
+  expect(kind(at(8, 0), at(8, 0, "n"))).toBe("other memory");
 });
 
 it("labels leave out last parts that many names have", () => {

@@ -153,6 +153,15 @@ async function compares() {
   const { page } = await open("two.html");
   const text = await page.evaluate(() => document.body.innerText);
   expect("the difference is there", text.includes("Difference") && text.includes("higher"));
+  expect("both files are named", text.includes("A: a.json") && text.includes("B: b.json"));
+  expect("it counts as the command does", / came, \d+ went, .* Order of steps: /.test(text));
+  const button = page.locator(".difference button.link", { hasText: /./ }).first();
+  const name = await button.innerText();
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /[ab]\.pin=/.test(location.hash));
+  const details = (await page.locator(".details").allInnerTexts()).join(" ");
+  expect("a changed buffer opens", details.includes(name));
   expect("both pictures are there", (await page.locator("canvas.picture").count()) === 2);
 }
 

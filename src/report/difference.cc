@@ -13,16 +13,18 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <utility>
 #include <variant>
 
 #include "base/text.h"
+#include "report/difference_data.h"
 
 namespace stowage {
 namespace {
+
+using exporting::Json;
 
 void add(PlanDifference& difference, std::string name, std::optional<std::int64_t> before,
          std::optional<std::int64_t> after) {
@@ -205,7 +207,7 @@ std::string shown(const ChangedBuffer& it) {
   return shown(*it.before) + " -> " + shown(*it.after);
 }
 
-/// "3 buffers came, 1 went, 2 have another size, 12 only moved"
+/// "3 came, 1 went, 2 of another size, 12 only moved"
 std::string counts_of(const PlanDifference& difference) {
   std::size_t came = 0, went = 0, resized = 0, moved = 0;
   for (const ChangedBuffer& it : difference.buffers) {
@@ -221,9 +223,11 @@ Bytes bytes_changed(const ChangedBuffer& it) {
   return std::abs((it.after ? it.after->size : 0) - (it.before ? it.before->size : 0));
 }
 
-/// Up to 20, those of another size first.
-std::vector<const ChangedBuffer*> largest_of(const PlanDifference& difference) {
-  constexpr std::size_t most = 20;
+constexpr std::size_t most_in_text = 20;
+constexpr std::size_t most_on_page = 200;
+
+/// Up to so many, those whose sizes differ most first.
+std::vector<const ChangedBuffer*> largest_of(const PlanDifference& difference, std::size_t most) {
   std::vector<const ChangedBuffer*> largest;
   for (const ChangedBuffer& it : difference.buffers) largest.push_back(&it);
   std::ranges::stable_sort(largest, std::ranges::greater{},
@@ -239,7 +243,7 @@ void write_text(const PlanDifference& difference, std::ostream& out) {
     fmt::print(out, "{:{}}  {} -> {}  {}\n", base::visible(it.name), width, shown(it.before), shown(it.after),
                change_of(it));
   fmt::print(out, "{:{}}  {}\n", "buffers", width, counts_of(difference));
-  const auto largest = largest_of(difference);
+  const auto largest = largest_of(difference, most_in_text);
   for (const ChangedBuffer* const it : largest)
     fmt::print(out, "{:{}}  {}  {}\n", "", width, base::visible(it->id), shown(*it));
   if (largest.size() < difference.buffers.size())
@@ -262,7 +266,7 @@ void write_markdown(const PlanDifference& difference, std::ostream& out) {
     fmt::print(out, "| {} | {} | {} | {} |\n", it.name == "peak" ? "**peak**" : code(it.name),
                shown(it.before), shown(it.after), change_of(it));
   fmt::print(out, "\nBuffers: {}. Order: {}.\n", counts_of(difference), order_of(difference));
-  const auto largest = largest_of(difference);
+  const auto largest = largest_of(difference, most_in_text);
   if (largest.empty()) return;
   fmt::print(out, "\n| buffer | change |\n|---|---|\n");
   for (const ChangedBuffer* const it : largest) fmt::print(out, "| {} | {} |\n", code(it->id), shown(*it));
@@ -270,29 +274,34 @@ void write_markdown(const PlanDifference& difference, std::ostream& out) {
     fmt::print(out, "\nand {} more\n", difference.buffers.size() - largest.size());
 }
 
-nlohmann::json json_of(const std::optional<BufferPlace>& it) {
+Json json_of(const std::optional<BufferPlace>& it) {
   if (!it) return nullptr;
   return {{"size", it->size}, {"memory", it->memory}, {"offset", it->offset}};
 }
 
-void write_json(const PlanDifference& difference, std::ostream& out) {
-  const auto number = [](const std::optional<std::int64_t>& it) {
-    return it ? nlohmann::json(*it) : nlohmann::json(nullptr);
-  };
-  nlohmann::json numbers = nlohmann::json::array();
+Json json_of(const ChangedBuffer& it) {
+  return {{"id", it.id}, {"before", json_of(it.before)}, {"after", json_of(it.after)}};
+}
+
+Json numbers_of(const PlanDifference& difference) {
+  const auto number = [](const std::optional<std::int64_t>& it) { return it ? Json(*it) : Json(nullptr); };
+  Json numbers = Json::array();
   for (const ChangedNumber& it : difference.numbers)
     numbers.push_back({{"name", it.name}, {"before", number(it.before)}, {"after", number(it.after)}});
-  nlohmann::json buffers = nlohmann::json::array();
-  for (const ChangedBuffer& it : difference.buffers)
-    buffers.push_back({{"id", it.id}, {"before", json_of(it.before)}, {"after", json_of(it.after)}});
-  nlohmann::json document{{"format", "stowage-difference"},
-                          {"version", 1},
-                          {"growth", difference.growth()},
-                          {"numbers", numbers},
-                          {"buffers", buffers},
-                          {"operators_came", difference.operators_came},
-                          {"operators_went", difference.operators_went},
-                          {"first_other_step", nullptr}};
+  return numbers;
+}
+
+void write_json(const PlanDifference& difference, std::ostream& out) {
+  Json buffers = Json::array();
+  for (const ChangedBuffer& it : difference.buffers) buffers.push_back(json_of(it));
+  Json document{{"format", "stowage-difference"},
+                {"version", 1},
+                {"growth", difference.growth()},
+                {"numbers", numbers_of(difference)},
+                {"buffers", std::move(buffers)},
+                {"operators_came", difference.operators_came},
+                {"operators_went", difference.operators_went},
+                {"first_other_step", nullptr}};
   if (difference.first_other_step) document["first_other_step"] = *difference.first_other_step;
   out << document.dump(1) << '\n';
 }
@@ -334,6 +343,16 @@ void write_difference(const PlanDifference& difference, DifferenceForm form, std
     case DifferenceForm::json:
       return write_json(difference, out);
   }
+}
+
+exporting::Json report::data_of(const PlanDifference& difference) {
+  Json buffers = Json::array();
+  for (const ChangedBuffer* const it : largest_of(difference, most_on_page)) buffers.push_back(json_of(*it));
+  return {{"numbers", numbers_of(difference)},
+          {"counts", counts_of(difference)},
+          {"order", order_of(difference)},
+          {"changed", difference.buffers.size()},
+          {"buffers", std::move(buffers)}};
 }
 
 }  // namespace stowage

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "report/difference_data.h"
 #include "report/page.h"
 #include "report/plan_data.h"
 #include "stowage/error.h"
@@ -36,6 +37,7 @@ void write_report(std::span<const ReportedPlan> plans, const ReportOptions& opti
                        {"plans", exporting::Json::array()}};
   for (const ReportedPlan& reported : plans)
     data["plans"].push_back(report::data_of(reported, plans.size() == 1 ? options.command : std::string()));
+  if (plans.size() == 2) data["difference"] = report::data_of(difference_of(plans[0].plan, plans[1].plan));
   const std::string_view page = report::page();
   const std::size_t mark = page.find(report::data_mark);
   out << page.substr(0, mark);
