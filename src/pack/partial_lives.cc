@@ -168,8 +168,18 @@ Solution solve(Problem problem, const PartialLives& lives, const SolveOptions& o
   if (!problem.is_related()) return pack::solve(problem, options, control.deadline);
   if (options.strategy != "auto")
     throw NotApplicable(options.strategy, "relations between buffers and reserved bytes are for auto");
+  // Low peaks are found more easily than placings below a capacity.
+  const std::optional<Bytes> capacity = problem.memories[0].capacity;
+  const bool is_lowered = capacity && problem.memories.size() == 1 && problem.memories[0].reserved.empty() &&
+                          has_own_bytes && relations.reuse_costs.empty() && relations.copies.empty();
+  if (is_lowered) problem.memories[0].capacity.reset();
   Solution solution = pack::relations::solve(problem, control);
   solution.lower_bound = std::max(solution.lower_bound, control.least_peak);
+  if (is_lowered && peak_of(problem, solution, 0) > *capacity) {
+    solution.outcome = Outcome::exceeds_capacity;
+    solution.cannot_fit = solution.is_least_peak || solution.lower_bound > *capacity;
+    solution.is_least_peak = false;
+  }
   return solution;
 }
 
