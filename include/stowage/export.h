@@ -45,6 +45,17 @@ void write_graph(const Graph& graph, std::ostream& out);
 /// Rectangles smaller than a pixel are merged, so the size of the file is bounded.
 void write_svg(const Plan& plan, std::ostream& out);
 
+/// A number for each operator of a graph.
+enum class Overlay : std::uint8_t {
+  live,    ///< Bytes that are live, in all memories, when it writes its output.
+  offset,  ///< Of its output, in bytes.
+  peak     ///< Bytes of its output, if that is live where most bytes are; else 0.
+};
+
+/// Writes these numbers as JSON that Model Explorer shows over the graph: operators are found by the names of their
+/// outputs. Throws UsageError for plans of several models or of lists.
+void write_overlay(const Plan& plan, Overlay overlay, std::ostream& out);
+
 /// What a header says of a model's file.
 struct ModelDetails {
   std::uint64_t hash = 0;  ///< XXH64 of the file, with seed 0.

@@ -166,6 +166,10 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   app.add_flag("--expanded", command.expanded,
                "Write plan JSON with an entry for each step, buffer and view, though they repeat")
       ->group(group);
+  add(app, "--overlay", command.overlay,
+      "NAME: write NAME-live.json, NAME-offset.json and NAME-peak.json, which Model Explorer shows over the "
+      "graph")
+      .group(group);
   app.add_flag("--print-loops", command.print_loops,
                "Print the loop nest of a streamed plan; needs --layout ring")
       ->group(group);

@@ -39,6 +39,7 @@ struct PlanCommand {
 
   FileTexts output;
   bool what_if = false;
+  std::string overlay;    ///< Begin of the names of three files, or empty.
   std::string budget;     ///< A size.
   std::string typed;      ///< The command line, for the report.
   std::string prefix;     ///< Of names in the header and in the BufferPlan; empty: "stowage".

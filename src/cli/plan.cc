@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/file.h"
@@ -162,6 +165,34 @@ void expect_standard_output(const PlanCommand& command) {
     throw UsageError("-o - excludes --json and --print-loops: both write to standard output");
 }
 
+constexpr std::array<std::pair<std::string_view, Overlay>, 3> overlays{
+    {{"live", Overlay::live}, {"offset", Overlay::offset}, {"peak", Overlay::peak}}};
+
+std::string overlay_file(const std::string& name, std::string_view ending) {
+  return fmt::format("{}-{}.json", name, ending);
+}
+
+/// What the command writes, by its options.
+std::vector<NamedOutput> named_outputs(const PlanCommand& command) {
+  std::vector<NamedOutput> named = command.output.named();
+  for (const auto& [ending, overlay] : overlays)
+    if (!command.overlay.empty()) named.emplace_back("--overlay", overlay_file(command.overlay, ending));
+  return named;
+}
+
+void expect_overlay(const PlanCommand& command, const std::vector<Input>& inputs) {
+  if (command.overlay.empty()) return;
+  if (inputs.size() != 1 || !std::holds_alternative<Graph>(inputs[0].content))
+    throw UsageError("--overlay is for the graph of one model, not for several or a buffer list");
+}
+
+void add_overlays(const PlanCommand& command, const Plan& plan, std::vector<base::OutputFile>& outputs) {
+  if (command.overlay.empty()) return;
+  for (const auto& [ending, overlay] : overlays)
+    outputs.push_back({overlay_file(command.overlay, ending),
+                       [&plan, it = overlay](std::ostream& out) { write_overlay(plan, it, out); }});
+}
+
 }  // namespace
 
 std::vector<WantedFile> PlanCommand::files() const {
@@ -173,7 +204,7 @@ std::vector<WantedFile> PlanCommand::files() const {
 
 ExitStatus run_plan(const PlanCommand& given) {
   PlanCommand command = given;
-  expect_different_files(files_of_models(command.inputs), command.output.named());
+  expect_different_files(files_of_models(command.inputs), named_outputs(command));
   const std::vector<WantedFile> files = command.files();
   expect_files(command);
   PlanOptions options = parse_plan_options(command.plan);
@@ -191,6 +222,7 @@ ExitStatus run_plan(const PlanCommand& given) {
   std::vector<Input> inputs = tflm ? tflm->inputs() : inputs_of(command, options);
   print_notes(inputs);
   expect_what_if(command, inputs);
+  expect_overlay(command, inputs);
   if (command.unpin) std::ranges::transform(inputs, inputs.begin(), without_pins);
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
   options.solve.stop = watch.stop();
@@ -223,6 +255,7 @@ ExitStatus run_plan(const PlanCommand& given) {
   }
   if (others.faulty) return report_own_fault(*others.faulty);
   std::ranges::move(report_of(command, inputs, result.plan, others), std::back_inserter(outputs));
+  add_overlays(command, result.plan, outputs);
   make_directories_for(planned.files);
   base::write_files(outputs);
   std::ostream& out = summary_stream(has_standard_output(outputs));
