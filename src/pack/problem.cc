@@ -314,7 +314,7 @@ Bytes size_of_copies(const Buffer& buffer, std::int64_t copies) {
 
 std::int64_t extra_cost(const Problem& problem, std::size_t buffer, std::size_t memory) {
   const Buffer& it = problem.buffers[buffer];
-  if (it.size == 0 || it.traffic == 0) return 0;
+  if (problem.memories.size() == 1 || it.size == 0 || it.traffic == 0) return 0;
   const std::int64_t here = pack::cost_in(problem, buffer, memory);
   std::int64_t least = here;
   for (std::size_t m = 0; m < problem.memories.size(); ++m) {

@@ -7,6 +7,7 @@
 namespace stowage::pack::relations {
 
 EmptyBuffers::EmptyBuffers(const Problem& problem) {
+  if (std::ranges::none_of(problem.buffers, [](const Buffer& buffer) { return buffer.size == 0; })) return;
   for (Block& block : blocks_of(problem)) {
     if (block.size > 0) continue;
     Group group{.buffers = std::move(block.buffers), .memories = {}, .offset = block.pinned.value_or(0)};

@@ -14,6 +14,7 @@ class EmptyBuffers {
  public:
   explicit EmptyBuffers(const Problem& problem);
 
+  [[nodiscard]] bool empty() const { return groups_.empty(); }
   /// Some that have no place, whatever the others do, since their pin is no multiple of an alignment or lies outside of
   /// their memories; or none.
   [[nodiscard]] const std::vector<std::size_t>& impossible() const { return impossible_; }

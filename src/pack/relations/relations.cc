@@ -343,7 +343,7 @@ Solution solve(const Problem& problem, const Control& control) {
       solution.reuse_cost -= solution.memory_cost;
     }
     const EmptyBuffers empty(single);
-    empty.place(peaks_of_bytes(single, solution.places), solution.places);
+    if (!empty.empty()) empty.place(peaks_of_bytes(single, solution.places), solution.places);
     if (!empty.impossible().empty()) {
       solution.outcome = Outcome::exceeds_capacity;
       solution.cannot_fit = true;
