@@ -9,6 +9,7 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "cli/models.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
+#include "cli/shortage.h"
 #include "cli/tflm.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -117,16 +119,7 @@ ExitStatus report_own_fault(const PlanResult& result) {
 
 ExitStatus report_fit(const PlanResult& result) {
   if (result.outcome == Outcome::fits) return ExitStatus::done;
-  for (const PlannedMemory& memory : result.plan.memories) {
-    const Bytes capacity = memory.memory.capacity.value_or(largest_value);
-    if (memory.peak <= capacity) continue;
-    base::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n",
-                memory.peak, memory.peak - capacity, capacity, base::quoted(memory.memory.name));
-  }
-  if (result.enough) {
-    base::print(std::cerr, "stowage: {} bytes of memory {} would be enough\n", *result.enough->capacity,
-                base::quoted(result.enough->name));
-  }
+  for (const std::string& line : shortage_of(result)) base::print(std::cerr, "stowage: {}\n", line);
   return ExitStatus::not_met;
 }
 
