@@ -12,6 +12,7 @@
 #include "import/onnx_sequences.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <ranges>
@@ -128,7 +129,7 @@ class SequenceResolver {
     if (is_given) at = integer(node, input);
     if (at && *at < 0) *at += std::ssize(elements);  // from the end
     if (!at || *at < 0 || *at > std::ssize(elements) - (inserts ? 0 : 1)) return std::nullopt;
-    const auto place = elements.begin() + *at;
+    const auto place = elements.begin() + static_cast<std::ptrdiff_t>(*at);
     if (inserts)
       elements.insert(place, node.input[1]);
     else

@@ -113,7 +113,8 @@ Type with_dimension(const Type& type, std::int64_t axis, Dim dimension) {
   if (!type.dims) return result;
   const auto rank = static_cast<std::int64_t>(type.dims->size());
   if (axis < 0) axis += rank + 1;
-  result.dims->insert(result.dims->begin() + std::clamp<std::int64_t>(axis, 0, rank), dimension);
+  const auto place = static_cast<std::ptrdiff_t>(std::clamp<std::int64_t>(axis, 0, rank));
+  result.dims->insert(result.dims->begin() + place, dimension);
   return result;
 }
 

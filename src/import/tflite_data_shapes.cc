@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -46,7 +47,8 @@ std::optional<Shape> with_new_axis(const Shape& input, const Shape& given) {
   const auto rank = static_cast<std::int64_t>(input.size());
   if (given.size() != 1 || given[0] < -rank - 1 || given[0] > rank) return std::nullopt;
   Shape shape = input;
-  shape.insert(shape.begin() + (given[0] < 0 ? given[0] + rank + 1 : given[0]), 1);
+  const std::int64_t axis = given[0] < 0 ? given[0] + rank + 1 : given[0];
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   return shape;
 }
 

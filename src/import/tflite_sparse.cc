@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -61,8 +62,9 @@ class Expansion {
       reject_sparse("describes {} dimensions, expected its {} and {} blocks", count(source_.dim_metadata()),
                     rank, blocks.size());
     expect_once(blocks, 0, rank, "block map");
-    expect_once({order.begin(), order.begin() + rank}, 0, rank, "traversal order");
-    expect_once({order.begin() + rank, order.end()}, rank, all, "traversal order of blocks");
+    const auto behind = order.begin() + static_cast<std::ptrdiff_t>(rank);
+    expect_once({order.begin(), behind}, 0, rank, "traversal order");
+    expect_once({behind, order.end()}, rank, all, "traversal order of blocks");
     const auto sizes = sizes_of_blocks(order, blocks);
     add_levels(order, blocks, sizes);
     std::int64_t nodes = 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -61,7 +62,7 @@ std::string_view stored_data(const tflite::Model& model, std::string_view file,
                                 "file's {} bytes",
                                 index, buffer.size(), buffer.offset(), file.size()));
   }
-  return file.substr(buffer.offset(), buffer.size());
+  return file.substr(static_cast<std::size_t>(buffer.offset()), static_cast<std::size_t>(buffer.size()));
 }
 
 tflite::BuiltinOperator builtin_of(const tflite::OperatorCode& code) {

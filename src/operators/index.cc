@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 
 #include "operators/copy_rules.h"
@@ -63,7 +64,7 @@ void gather(NodeContext& node) {
     if (batches < 0 || batches > std::ssize(*indices) || batches > axis)
       misfit("there are ", batches, " batch dimensions before axis ", axis);
     result.emplace(data->begin(), data->begin() + axis);
-    result->insert(result->end(), indices->begin() + batches, indices->end());
+    result->insert(result->end(), indices->begin() + static_cast<std::ptrdiff_t>(batches), indices->end());
     result->insert(result->end(), data->begin() + axis + 1, data->end());
   }
   node.set_output(0, node.elem_type(0), result);
@@ -109,7 +110,8 @@ void gather_slices(NodeContext& node) {
         expect_indices(node, (*data)[static_cast<std::size_t>(batch) + d], d,
                        static_cast<std::size_t>(*length));
       result.emplace(indices->begin(), indices->end() - 1);
-      result->insert(result->end(), data->begin() + batch + *length, data->end());
+      result->insert(result->end(), data->begin() + static_cast<std::ptrdiff_t>(batch + *length),
+                     data->end());
     }
   }
   node.set_output(0, node.elem_type(0), result);

@@ -79,7 +79,7 @@ std::vector<Load> load_profile(std::span<const Buffer> buffers) {
     last = std::max(last, at);
   });
   if (count == 0) return {};
-  const bool are_close = static_cast<std::size_t>(last - first) < count;
+  const bool are_close = last - first < static_cast<Position>(count);
   std::vector<Load> profile = are_close ? count_changes(buffers, first, last) : sort_changes(buffers, count);
   Bytes bytes = 0;
   for (Load& load : profile) load.bytes = bytes += load.bytes;

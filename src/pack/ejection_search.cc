@@ -237,7 +237,7 @@ std::optional<Bytes> EjectionSearch::sweep(std::uint32_t i, std::optional<Bytes>
   double least = 0;
   double weight = 0;
   int pins = 0;
-  std::uint64_t ties = 0;
+  std::size_t ties = 0;
   std::size_t start = 0;
   std::size_t end = 0;
   for (Bytes at = 0; at <= last; at = base::align_up(ends_[end].at, items_[i].alignment)) {

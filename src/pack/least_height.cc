@@ -132,12 +132,12 @@ class Batch {
       : models_(models), tables_(models.items), height_(height), node_(node), control_(control) {}
 
   /// The answer of the lowest number that has one.
-  Found run(std::uint64_t begin, std::uint64_t end) {
+  Found run(std::size_t begin, std::size_t end) {
     if (control_.deadline.counts_work()) end = end_of_work(begin, end);
     works_.assign(end - begin, 0);
     const std::size_t threads = threads_of(control_.options);
     std::vector<ChainsOfAThread> chains(threads);
-    base::run_side_by_side(begin, end, threads, [&](std::uint64_t number, std::size_t thread) {
+    base::run_side_by_side(begin, end, threads, [&](std::size_t number, std::size_t thread) {
       if (number >= decided_by_ || control_.is_time_up()) return false;
       const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
       Found found = run_search(number, chains[thread], stop);
@@ -167,7 +167,7 @@ class Batch {
     Chains like{};
   };
 
-  [[nodiscard]] Found run_search(std::uint64_t number, ChainsOfAThread& chains, const Stop& stop) const {
+  [[nodiscard]] Found run_search(std::size_t number, ChainsOfAThread& chains, const Stop& stop) const {
     const GroupedTables* grouped = grouped_for(number, chains, stop);
     if (stop()) return {};  // the tables may be incomplete
     Found found = search(grouped == nullptr ? tables_ : grouped->tables(), height_, number,
@@ -181,7 +181,7 @@ class Batch {
   }
 
   /// The groups for the search with that number; none if it places single items.
-  [[nodiscard]] const GroupedTables* grouped_for(std::uint64_t number, ChainsOfAThread& known,
+  [[nodiscard]] const GroupedTables* grouped_for(std::size_t number, ChainsOfAThread& known,
                                                  const Stop& stop) const {
     const DiveKind kind = models_.kind_of(number);
     if (kind == DiveKind::stacks) return models_.stacks;
@@ -197,9 +197,9 @@ class Batch {
   }
 
   /// The number up to which the work that is left allows searches. The last one may be shorter than it would be.
-  [[nodiscard]] std::uint64_t end_of_work(std::uint64_t begin, std::uint64_t end) {
+  [[nodiscard]] std::size_t end_of_work(std::size_t begin, std::size_t end) {
     double nodes = control_.deadline.left().count() * 1e9 / node_;
-    for (std::uint64_t number = begin; number < end; ++number) {
+    for (std::size_t number = begin; number < end; ++number) {
       const auto length = static_cast<double>(length_of(tables_, number));
       if (length > nodes) {
         cut_ = number;
@@ -211,20 +211,20 @@ class Batch {
     return end;
   }
 
-  [[nodiscard]] std::int64_t length_within_work(std::uint64_t number) const {
+  [[nodiscard]] std::int64_t length_within_work(std::size_t number) const {
     return number == cut_ ? length_of_cut_ : length_of(tables_, number);
   }
 
   /// Searches behind the answer do not count, though they may have run on other threads.
-  void count_work(std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t number = begin; number < end && number <= decided_by_; ++number) {
+  void count_work(std::size_t begin, std::size_t end) {
+    for (std::size_t number = begin; number < end && number <= decided_by_; ++number) {
       nodes_ += length_within_work(number);
       work_ += works_[number - begin];
     }
     control_.spend(work_);
   }
 
-  void put(Found found, std::uint64_t number) {
+  void put(Found found, std::size_t number) {
     if (found.answer == Answer::unknown) return;
     const std::lock_guard lock(mutex_);
     if (decided_by_ < number) return;
@@ -240,9 +240,9 @@ class Batch {
   std::vector<std::int64_t> works_{};  ///< Of each search.
   std::int64_t work_ = 0;
   std::int64_t nodes_ = 0;
-  std::optional<std::uint64_t> cut_{};  ///< The search for which too little work is left.
+  std::optional<std::size_t> cut_{};  ///< The search for which too little work is left.
   std::int64_t length_of_cut_ = 0;
-  std::atomic<std::uint64_t> decided_by_ = ~std::uint64_t{0};
+  std::atomic<std::size_t> decided_by_ = ~std::size_t{0};
   std::mutex mutex_;
   Found best_;
 };
@@ -310,7 +310,7 @@ void LeastHeight::halve(std::uint64_t searches) {
     const double node = nodes_ > 0 ? static_cast<double>(work_) / static_cast<double>(nodes_)
                                    : static_cast<double>(work_of_node(tables_));
     Batch batch(models, height, std::max(node, 1.0), control_);
-    Found found = batch.run(asked_, asked_ + count);
+    Found found = batch.run(static_cast<std::size_t>(asked_), static_cast<std::size_t>(asked_ + count));
     work_ += batch.work();
     nodes_ += batch.nodes();
     if (found.answer == Answer::yes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace stowage::pack {
@@ -16,7 +17,7 @@ class Random {
     return z ^ (z >> 31U);
   }
   /// One of 0 to limit - 1. The slight bias is harmless here.
-  [[nodiscard]] std::uint64_t below(std::uint64_t limit) { return next() % limit; }
+  [[nodiscard]] std::size_t below(std::size_t limit) { return static_cast<std::size_t>(next() % limit); }
   /// In [0, 1).
   [[nodiscard]] double fraction() { return static_cast<double>(next() >> 11U) * 0x1p-53; }
 

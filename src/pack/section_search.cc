@@ -269,7 +269,8 @@ class SectionSearch {
   std::int64_t looks_ = 0;  ///< At sections, items and choices, besides those of the skyline.
   /// A node scans all sections and items, and may be slow with blocks.
   const std::int64_t stop_every_ =
-      tables_.is_simple ? std::max<std::int64_t>(1, 100'000 / (tables_.model.sections + std::ssize(items_)))
+      tables_.is_simple ? std::max<std::int64_t>(
+                              1, 100'000 / static_cast<std::int64_t>(tables_.model.sections + items_.size()))
                         : 1;
 };
 

@@ -63,7 +63,7 @@ class Wide {
       const Large two = Large{limbs_[i]} << 64U | (i > 0 ? limbs_[i - 1] : 0);
       const auto width = static_cast<unsigned>(std::bit_width(limbs_[i]));
       const auto bits = static_cast<std::uint64_t>(two << (64U - width) >> (128U - first));
-      return (64U * i + width) << first | bits;
+      return static_cast<std::uint64_t>(64U * i + width) << first | bits;
     }
     return 0;
   }

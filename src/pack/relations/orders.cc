@@ -144,7 +144,7 @@ void OrderSearch::step(double temperature) {
 /// An item that reaches the peak, or one below it, each of which rests on the next.
 std::uint32_t OrderSearch::critical() {
   std::uint32_t found = order_[pins_ + random_.below(order_.size() - pins_)];
-  std::uint64_t seen = 0;
+  std::size_t seen = 0;
   for (std::size_t p = pins_; p < order_.size(); ++p) {
     const std::uint32_t i = order_[p];
     if (offsets_[i] + movables_[i].size == peak_ && random_.below(++seen) == 0) found = i;

@@ -47,7 +47,7 @@ double mean_cost(const Part& part) {
 namespace {
 
 enum class Tie : std::uint8_t { lowest, highest, tightest, random };
-constexpr std::uint64_t ties = 4;
+constexpr std::size_t ties = 4;
 
 /// Nanoseconds, about, of scanning an item.
 std::int64_t work_of(const Item& item) {
@@ -63,7 +63,7 @@ class Ruin {
     constexpr std::uint64_t one_in = 100;
     const auto segments = scan_.segments(item, it.cells, weight_of, 1);
     const Segment* best = nullptr;
-    std::uint64_t equal = 0;
+    std::size_t equal = 0;
     for (const Segment& segment : segments) {
       if (segment.cost >= forbidden) continue;
       if (blinks && random_.below(one_in) == 0) continue;
@@ -136,8 +136,8 @@ class Ruin {
   }
 
   void sort(std::vector<std::size_t>& items, const Cells& before) {
-    constexpr std::uint64_t orders = 5;
-    const std::uint64_t order = random_.below(orders);
+    constexpr std::size_t orders = 5;
+    const std::size_t order = random_.below(orders);
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random_.below(i)]);
     const auto key = [&](std::size_t i) -> Cell {
       const Item& item = part_.items[i];
