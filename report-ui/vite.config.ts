@@ -7,8 +7,8 @@ function oneFile(): Plugin {
     name: "one-file",
     enforce: "post",
     generateBundle(_options, bundle) {
-      const page = bundle["index.html"];
-      if (page === undefined || page.type !== "asset") return;
+      const page = Object.values(bundle).find((file) => file.fileName.endsWith(".html"));
+      if (page?.type !== "asset") return;
       let html = String(page.source);
       for (const [name, file] of Object.entries(bundle)) {
         if (file.type === "chunk") {
@@ -29,8 +29,16 @@ function oneFile(): Plugin {
   };
 }
 
-export default defineConfig({
+/** The report is index.html; `--mode plan` builds plan.html, the page that plans. */
+export default defineConfig(({ mode }) => ({
   plugins: [oneFile()],
-  build: { target: "es2022", assetsInlineLimit: 1_000_000, modulePreload: false, cssCodeSplit: false },
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 1_000_000,
+    modulePreload: false,
+    cssCodeSplit: false,
+    emptyOutDir: mode !== "plan",
+    rollupOptions: { input: mode === "plan" ? "plan.html" : "index.html" },
+  },
   test: { include: ["test/*.test.ts"] },
-});
+}));

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the page of reports from report-ui/ with npm, and puts it where the C++ build takes it from.
+# Builds the page of reports and the page that plans from report-ui/ with npm, and puts them where the C++ build and
+# scripts/web.sh take them from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 (
@@ -8,4 +9,5 @@ cd "$(dirname "$0")/.."
   npm run --silent build
 )
 cp report-ui/dist/index.html src/report/page.html
+cp report-ui/dist/plan.html src/web/page.html
 scripts/check_report.py --stamp

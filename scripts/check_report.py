@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that the page of reports is built from its sources, without npm.
+"""Checks that the page of reports and the page that plans are built from their sources, without npm.
 
-    scripts/check_report.py           fails if report-ui/ changed since src/report/page.html was built
-    scripts/check_report.py --stamp   notes the sources that the page was built from (scripts/build_report.sh)
+    scripts/check_report.py           fails if report-ui/ changed since the pages were built
+    scripts/check_report.py --stamp   notes the sources that the pages were built from (scripts/build_report.sh)
 
-The stamp, src/report/page.sources, has the SHA-256 of the page, and one of the names and contents of all files of
-report-ui/ that the page depends on.
+The stamp, src/report/page.sources, has the SHA-256 of each page, and one of the names and contents of all files of
+report-ui/ that the pages depend on.
 """
 import hashlib
 import pathlib
@@ -13,17 +13,18 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UI = ROOT / "report-ui"
-PAGE = ROOT / "src/report/page.html"
+PAGES = [ROOT / "src/report/page.html", ROOT / "src/web/page.html"]
 STAMP = ROOT / "src/report/page.sources"
 
 
 def stamp():
     sources = hashlib.sha256()
-    names = ["index.html", "package.json", "package-lock.json", "vite.config.ts"]
+    names = ["index.html", "plan.html", "package.json", "package-lock.json", "vite.config.ts"]
     for path in [UI / name for name in names] + sorted((UI / "src").iterdir()):
         content = path.read_bytes()
         sources.update(f"{path.relative_to(UI)} {len(content)}\n".encode() + content)
-    return f"page    {hashlib.sha256(PAGE.read_bytes()).hexdigest()}\nsources {sources.hexdigest()}\n"
+    pages = "".join(f"page    {hashlib.sha256(page.read_bytes()).hexdigest()}\n" for page in PAGES)
+    return f"{pages}sources {sources.hexdigest()}\n"
 
 
 def main():
@@ -33,7 +34,7 @@ def main():
     if sys.argv[1:]:
         sys.exit(__doc__)
     if not STAMP.exists() or STAMP.read_text() != stamp():
-        print("src/report/page.html is not what report-ui/ builds: run scripts/build_report.sh", file=sys.stderr)
+        print("src/report/page.html or src/web/page.html is not what report-ui/ builds: run scripts/build_report.sh", file=sys.stderr)
         return 1
     return 0
 

@@ -8,6 +8,7 @@ test_packages=(
   libonnx-testdata libprotobuf-dev make pkg-config
   picolibc-arm-none-eabi python3 python3-dev python3-venv qemu-system-arm)
 report_packages=(chromium)
+web_packages=(python3-venv)
 lint_packages=(clang-tidy-16)
 oracle_packages=(python3-venv)
 bench_packages=(libbenchmark-dev time)

@@ -4,6 +4,7 @@
 #   stowage-VERSION-linux-ARCH           one static file (scripts/package.sh)
 #   stowage_VERSION_ARCH.deb             the same with its manual page and completion, for dpkg
 #   stowage-VERSION-*.whl                wheels: one of CPython 3.12 for it and all later ones, others for each $PYTHONS
+#   stowage-VERSION.html                 the page that plans (scripts/web.sh)
 #   stowage-VERSION.tar.gz               the source for pip, which is built again to see that it is whole
 #   stowage-VERSION.cdx.json, SHA256SUMS
 # PYTHONS: the interpreters to make wheels with (default: python3). SKIP_SDIST_BUILD=1 does not build the source again,
@@ -24,6 +25,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 PACKAGE_OPTIONS=-DSTOWAGE_COMMIT=$commit scripts/package.sh "$out/stowage-$version-linux-$architecture"
+
+scripts/web.sh "$out/stowage-$version.html"
 
 deb_architecture=$(dpkg --print-architecture)
 root=$work/root

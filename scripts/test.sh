@@ -7,7 +7,8 @@
 #   scripts/test.sh --long   also all tests under sanitizers, the large networks in all their plans, a campaign
 #                            of 24 000 random cases, a million mutants of ONNX files, the thread sanitizer and
 #                            100 repetitions of the tests that start threads, clang-tidy, ten minutes per
-#                            fuzzer, the static file in an empty root, and other processors in an emulator
+#                            fuzzer, the static file in an empty root, the page that plans, in a browser, and other
+#                            processors in an emulator
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -119,6 +120,9 @@ if $long; then
   scripts/lint.sh
   step "one static file"
   scripts/package.sh
+  step "the page that plans"
+  scripts/web.sh
+  scripts/test_web.sh build/web/stowage.html build/release
   step "other processors"
   scripts/cross.sh
 fi

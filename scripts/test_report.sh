@@ -26,5 +26,6 @@ npm run --silent lint
 npm run --silent test -- --reporter=dot
 npm run --silent build >/dev/null
 cmp dist/index.html ../src/report/page.html
+cmp dist/plan.html ../src/web/page.html
 install_packages "${report_packages[@]}"
 node test/page.mjs "$program" ../examples

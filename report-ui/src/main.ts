@@ -8,6 +8,7 @@ import { OperatorList } from "./operators";
 import { peakSection } from "./peak";
 import { PlanView } from "./plan_view";
 import { fromHash, toHash } from "./state";
+import { themeButton } from "./theme";
 import "./style.css";
 import "./picture.css";
 import "./tables.css";
@@ -31,19 +32,9 @@ function show(app: HTMLElement, report: RawReport): void {
   });
   let used = views[0];
   const lists: OperatorList[] = [];
-  const theme = h(
-    "button",
-    { type: "button", class: "theme", title: "Light or dark", "aria-label": "Light or dark" },
-    "◐",
-  );
   const title = isPair ? "Two plans" : shortened(models[0].data.title, 160);
   document.title = `${title} – stowage`;
-  const header = h(
-    "header",
-    {},
-    h("div", {}, h("div", { class: "brand" }, "stowage"), h("h1", {}, title)),
-    theme,
-  );
+  const header = h("header", {}, h("div", {}, h("div", { class: "brand" }, "stowage"), h("h1", {}, title)));
   const main = h("main", {});
   const columns = h("div", { class: isPair ? "pair" : "single" });
   if (report.difference !== undefined) {
@@ -121,21 +112,11 @@ function show(app: HTMLElement, report: RawReport): void {
   window.addEventListener("hashchange", readHash);
   readHash();
 
-  const wishesDark = window.matchMedia("(prefers-color-scheme: dark)");
-  const setTheme = (isDark: boolean) => {
-    document.documentElement.dataset.theme = isDark ? "dark" : "light";
-    for (const view of views) view.setTheme(isDark);
-  };
-  const isDark = () => document.documentElement.dataset.theme === "dark";
-  setTheme(wishesDark.matches);
-  wishesDark.addEventListener("change", () => setTheme(wishesDark.matches));
-  theme.addEventListener("click", () => setTheme(!isDark()));
-  let before = false;
-  window.addEventListener("beforeprint", () => {
-    before = isDark();
-    setTheme(false);
-  });
-  window.addEventListener("afterprint", () => setTheme(before));
+  header.append(
+    themeButton((isDark) => {
+      for (const view of views) view.setTheme(isDark);
+    }),
+  );
   document.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,20 +1,14 @@
 // Opens reports in Chromium and uses them as a reader would. node test/page.mjs PROGRAM EXAMPLES
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { chromium } from "playwright-core";
+import { browser, expect, expectAccessible, finish, openFile } from "./browser.mjs";
 
 const [program, examples] = process.argv.slice(2).map((it) => resolve(it));
 const folder = mkdtempSync(join(tmpdir(), "stowage-report-"));
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const example = (name) => join(examples, name);
-const failures = [];
 
-function expect(what, holds) {
-  if (!holds) failures.push(what);
-}
 function stowage(...options) {
   execFileSync(program, options, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
 }
@@ -40,23 +34,10 @@ const hostile = [
   "x".repeat(10000),
 ];
 
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-
-/** Opens a report; whatever it logs or loads is a failure. */
+/** Opens a report and waits until it is drawn. */
 async function open(name, hash = "", colorScheme = "light", prepare = async () => {}) {
-  const page = await browser.newPage({ viewport: { width: 1440, height: 1000 }, colorScheme });
-  await prepare(page);
-  const file = `file://${join(folder, name)}`;
-  page.on("console", (message) => expect(`${name} logs ${message.text()}`, message.type() !== "error"));
-  page.on("pageerror", (error) => expect(`${name} throws ${error.message}`, false));
-  page.on("request", (request) =>
-    expect(
-      `${name} loads ${request.url()}`,
-      request.url().startsWith(file) || request.url().startsWith("data:"),
-    ),
-  );
   const begin = Date.now();
-  await page.goto(file + hash);
+  const page = await openFile(join(folder, name), { hash, colorScheme, prepare });
   await page.waitForFunction(() => document.documentElement.dataset.ready !== undefined);
   return { page, opened: Date.now() - begin };
 }
@@ -136,14 +117,7 @@ async function uses() {
 
 async function isAccessible(name, colorScheme) {
   const { page } = await open(name, "", colorScheme);
-  // Playwright evaluates it outside of the page's policy.
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  for (const it of found.violations)
-    expect(
-      `${name}, ${colorScheme}: ${it.impact} ${it.id} at ${it.nodes[0]?.target.join(" ")}: ${it.nodes[0]?.failureSummary}`,
-      !["serious", "critical"].includes(it.impact),
-    );
+  await expectAccessible(page, `${name}, ${colorScheme}`);
   await page.close();
 }
 
@@ -318,6 +292,4 @@ try {
   await browser.close();
   rmSync(folder, { recursive: true });
 }
-for (const failure of failures) console.error(`page: ${failure}`);
-console.log(failures.length === 0 ? "the page is right" : `${failures.length} failures`);
-process.exit(failures.length === 0 ? 0 : 1);
+finish("the page");
