@@ -21,6 +21,12 @@ case "${1:-}" in
   *) echo "usage: scripts/test.sh [--long]" >&2; exit 2 ;;
 esac
 
+# Where ccache is there, what was compiled before in whichever clone is taken from it.
+if command -v ccache >/dev/null; then
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+fi
+
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
 build() {  # PRESET TARGET...
