@@ -136,7 +136,7 @@ namespace {
 
 // One input
 
-/// All 256 results of our own kernel, the least number first.
+/// All 256 results of our own kernel, the least number first. Inputs behind the first are constants.
 std::vector<std::byte> all_results(kernels::Signature signature) {
   constexpr std::int64_t numbers = 256;
   signature.inputs[0]->shape = {numbers};
@@ -146,7 +146,10 @@ std::vector<std::byte> all_results(kernels::Signature signature) {
   std::vector<std::byte> in(numbers);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::byte>(static_cast<int>(i) ^ flip);
   std::vector<std::byte> out(in.size());
-  const std::array<const std::byte*, 1> inputs{in.data()};
+  std::vector<const std::byte*> inputs;
+  for (const auto& argument : signature.inputs)
+    inputs.push_back(argument ? argument->constant.data() : nullptr);
+  inputs[0] = in.data();
   const std::array<std::byte*, 1> outputs{out.data()};
   kernel.run({.inputs = inputs, .outputs = outputs});
   return out;
@@ -157,6 +160,8 @@ std::vector<std::byte> all_results(kernels::Signature signature) {
 void emit_table(Writer& writer) {
   const Operand in = writer.input(0);
   const Operand out = writer.output();
+  for (std::size_t i = 1; i < writer.signature().inputs.size(); ++i)
+    if (writer.signature().has_input(i)) static_cast<void>(constant_data(writer, i));
   const std::string table =
       writer.sources().array("table_" + writer.number(), "results of operator " + writer.number(),
                              DType::uint8, all_results(writer.seen()));

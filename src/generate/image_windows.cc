@@ -182,6 +182,22 @@ void expect_real_images(const Writer& writer) {
   expect_windows_of_onnx(writer);
 }
 
+namespace {
+
+bool has_padding(const onnx_ops::Window& window) {
+  return std::ranges::any_of(window.axes, [](const auto& axis) { return axis.begin != 0 || axis.end != 0; });
+}
+
+}  // namespace
+
+std::int64_t counted_elements(const kernels::Signature& signature, const onnx_ops::Window& window) {
+  if (signature.attributes.integer("count_include_pad", 0) == 0 || !has_padding(window)) return 0;
+  for (const onnx_ops::WindowAxis& axis : window.axes)
+    if (axis.place(axis.output - 1, axis.kernel - 1) >= axis.input + axis.end)
+      refuse("it counts padding, and a window reaches behind that");
+  return window.elements();
+}
+
 std::string real_constant(Writer& writer, std::size_t i) {
   if (!writer.signature().has_input(i)) return "NULL";
   static_cast<void>(constant_data(writer, i));
@@ -240,19 +256,6 @@ void emit_transposed_conv(Writer& writer) {
                  .arguments = rows.phase + ", ",
                  .first = rows.first,
                  .window = rows.window});
-}
-
-bool has_padding(const onnx_ops::Window& window) {
-  return std::ranges::any_of(window.axes, [](const auto& axis) { return axis.begin != 0 || axis.end != 0; });
-}
-
-/// Elements of a window with those in its padding, if these count; 0 if they do not.
-std::int64_t counted_elements(const kernels::Signature& signature, const onnx_ops::Window& window) {
-  if (signature.attributes.integer("count_include_pad", 0) == 0 || !has_padding(window)) return 0;
-  for (const onnx_ops::WindowAxis& axis : window.axes)
-    if (axis.place(axis.output - 1, axis.kernel - 1) >= axis.input + axis.end)
-      refuse("it counts padding, and a window reaches behind that");
-  return window.elements();
 }
 
 template <bool is_average>

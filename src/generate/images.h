@@ -36,6 +36,10 @@ void expect_real_images(const Writer& writer);
 [[nodiscard]] ImageWindows image_windows(Writer& writer, const kernels::onnx_ops::Window& window,
                                          std::int64_t in_channels, std::int64_t out_channels);
 
+/// Elements of a window with those in its padding, if these count; 0 if they do not.
+[[nodiscard]] std::int64_t counted_elements(const kernels::Signature& signature,
+                                            const kernels::onnx_ops::Window& window);
+
 /// A call of a kernel for a row of the output.
 struct ImageCall {
   std::string_view kernel{};

@@ -132,10 +132,12 @@ std::string zeros_of_pair(Writer& writer, DType dtype) {
                      zero_of(writer, 7, dtype), flip_of(dtype));
 }
 
+template <bool is_difference>
 void emit_scaled_sum(Writer& writer) {
   const DType dtype = type_of_pair(writer);
-  const onnx_ops::ScaledSum sum =
+  onnx_ops::ScaledSum sum =
       onnx_ops::scaled_sum_of(scale_of(writer, 1), scale_of(writer, 4), scale_of(writer, 6));
+  if (is_difference) sum.b = -sum.b;
   writer.need("stowage_q8");
   const std::string layer =
       writer.layer("stowage_q8_add_layer",
@@ -324,35 +326,84 @@ void emit_scaled_gemm(Writer& writer) {
   call_product_of_bytes(writer, p, is_turned, {.output = 7, .bias = 6});
 }
 
-/// Row by row into sums if the plan does so.
-void emit_scaled_mean(Writer& writer) {
-  expect_images_of_onnx(writer);
-  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
+/// The mean of all behind the first numbers. Row by row into sums if the plan does so.
+void call_mean(Writer& writer, std::int64_t planes) {
   const kernels::Argument& x = input_of(writer, 0);
   expect_byte(x);
-  const Shape& in = x.shape;
-  const float factor = scale_of(writer, 1) / (scale_of(writer, 3) * static_cast<float>(in[2] * in[3]));
+  const std::int64_t count = kernels::count_of(x.shape) / planes;
+  const float factor = scale_of(writer, 1) / (scale_of(writer, 3) * static_cast<float>(count));
   writer.need("stowage_q8");
   writer.need("stowage_q8_image");
   const std::string layer =
       writer.layer("stowage_q8_mean_layer",
-                   fmt::format("{}, {}, {}, {}, {}", factor_of(factor).text(), in[1],
+                   fmt::format("{}, {}, {}, {}, {}", factor_of(factor).text(), planes,
                                zero_of(writer, 2, x.dtype), zero_of(writer, 4, x.dtype), flip_of(x.dtype)));
   if (!writer.kind().sums) {
     writer.line(fmt::format("stowage_q8_mean(&{}, (const uint8_t *){}, {}, {}{});", layer, writer.input(0).at,
-                            in[2] * in[3], byte_out, writer.output().at));
+                            count, byte_out, writer.output().at));
     return;
   }
+  expect_images_of_onnx(writer);
   if (writer.kind().axis != axis_of_height) refuse("it sums up along another axis than the height");
-  writer.loop_over(in[2]);
+  if (planes != x.shape[1]) refuse("it sums up more than planes");
+  writer.loop_over(x.shape[2]);
   writer.declare_kept(*writer.kind().sums, "int32_t", "sums");
   writer.declare("int32_t i;");
-  writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0;", in[1]));
+  writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0;", planes));
   const Channel row = writer.image_row_of_input("y");
   writer.line(fmt::format("stowage_q8_mean_add(&{}, (const uint8_t *){}, {}, {}, sums);", layer, row.at,
-                          row.row, in[3]));
-  writer.line(fmt::format("if (y == {}) stowage_q8_mean_end(&{}, sums, {}{});", in[2] - 1, layer, byte_out,
-                          writer.output().at));
+                          row.row, x.shape[3]));
+  writer.line(fmt::format("if (y == {}) stowage_q8_mean_end(&{}, sums, {}{});", x.shape[2] - 1, layer,
+                          byte_out, writer.output().at));
+}
+
+void emit_scaled_mean(Writer& writer) {
+  expect_images_of_onnx(writer);
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
+  call_mean(writer, input_of(writer, 0).shape[1]);
+}
+
+/// Over axes behind all others.
+void emit_scaled_mean_over_axes(Writer& writer) {
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
+  const Shape& in = input_of(writer, 0).shape;
+  std::vector<std::size_t> axes =
+      kernels::onnx_ops::axes_of(writer.signature().attributes.integers("axes", {}), in.size());
+  std::ranges::sort(axes);
+  if (!axes.empty() && axes.front() + axes.size() != in.size()) refuse("its axes are not the last");
+  call_mean(writer, axes.empty() ? 1 : kernels::count_of(in, 0, axes.front()));
+}
+
+/// Windows that count so many elements have a factor of their own: the table begins with that for one.
+void emit_scaled_average_pool(Writer& writer) {
+  expect_windows_of_onnx(writer);
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
+  const Signature& signature = writer.signature();
+  const kernels::Argument& x = input_of(writer, 0);
+  expect_byte(x);
+  const onnx_ops::Window window = onnx_ops::window_of(signature, x.shape, signature.outputs.at(0)->shape,
+                                                      signature.attributes.integers("kernel_shape", {}));
+  const ImageWindows it = image_windows(writer, window, x.shape[1], x.shape[1]);
+  std::vector<std::int32_t> mantissas;
+  std::vector<std::int8_t> shifts;
+  for (std::int64_t count = 1; count <= window.elements(); ++count) {
+    const Factor factor = factor_of(scale_of(writer, 1) / (scale_of(writer, 3) * static_cast<float>(count)));
+    mantissas.push_back(factor.mantissa);
+    shifts.push_back(static_cast<std::int8_t>(factor.shift));
+  }
+  Sources& sources = writer.sources();
+  const std::string n = writer.number();
+  writer.need("stowage_q8");
+  writer.need("stowage_q8_image");
+  const std::string layer = writer.layer(
+      "stowage_q8_average_layer",
+      fmt::format("{}{}, {}, {}, {}, {}, /* counted elements */\n    {}, {}, {}\n", shape_of(it.windows),
+                  it.in_plane, it.out.row,
+                  sources.array("mantissa_" + n, "factors of operator " + n, DType::int32, mantissas),
+                  sources.array("shift_" + n, "powers of two of these factors", DType::int8, shifts),
+                  counted_elements(signature, window), zero_of(writer, 2, x.dtype),
+                  zero_of(writer, 4, x.dtype), flip_of(x.dtype)));
+  call_on_image(writer, it, "q8_average_pool", layer, byte_out);
 }
 
 }  // namespace
@@ -386,9 +437,15 @@ EmitPart quantized_operators() {
           {"QLinearConv", emit_scaled_conv, RowHandling::own},
           {"QLinearMatMul", emit_scaled_matrix_product},
           {"com.microsoft.QGemm", emit_scaled_gemm},
-          {"com.microsoft.QLinearAdd", emit_scaled_sum, RowHandling::elements},
+          {"com.microsoft.QLinearAdd", emit_scaled_sum<false>, RowHandling::elements},
+          {"com.microsoft.QLinearAveragePool", emit_scaled_average_pool, RowHandling::own},
+          {"com.microsoft.QLinearLeakyRelu", emit_table, RowHandling::elements},
           {"com.microsoft.QLinearMul", emit_scaled_product, RowHandling::elements},
-          {"com.microsoft.QLinearGlobalAveragePool", emit_scaled_mean, RowHandling::own}};
+          {"com.microsoft.QLinearGlobalAveragePool", emit_scaled_mean, RowHandling::own},
+          {"com.microsoft.QLinearReduceMean", emit_scaled_mean_over_axes, RowHandling::own},
+          {"com.microsoft.QLinearSigmoid", emit_table, RowHandling::elements},
+          {"stowage.QLinearSub", emit_scaled_sum<true>, RowHandling::elements},
+          {"stowage.Requantize", emit_table, RowHandling::elements}};
 }
 
 }  // namespace stowage::generate

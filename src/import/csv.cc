@@ -221,6 +221,14 @@ Position read_upper(const CsvReader& csv) {
 
 }  // namespace
 
+bool looks_like_buffer_csv(std::string_view text) {
+  const CsvReader header(text);
+  return header.has_column("id") ||
+         (header.has_column("size") && std::ranges::any_of(other_names, [&](const ColumnName& name) {
+            return name.known == "id" && header.has_column(name.given);
+          }));
+}
+
 Problem read_buffer_csv(std::string_view text) {
   CsvReader csv(text, buffer_columns, other_names);
   for (const std::string_view column : {"id", "lower", "size"}) {

@@ -59,6 +59,9 @@ class CsvReader {
   std::deque<std::string> quoted_;  ///< Fields of this row that were quoted; all others are in the text.
 };
 
+/// Whether the header is that of a buffer list, of stowage or minimalloc, as far as ids and sizes go.
+[[nodiscard]] bool looks_like_buffer_csv(std::string_view text);
+
 /// Reads a buffer list: columns `id,lower,upper,size` in any order (or `end`, inclusive, instead of `upper`);
 /// optional are `alignment`, `offset` (pins the buffer) and `gaps`. A gap is `lo-hi`, positions at which no
 /// byte is needed, or `lo-hi@wlo:whi`, at which only bytes wlo to whi are; spaces separate gaps. All ranges

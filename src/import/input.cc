@@ -31,9 +31,8 @@ ModelFormat format_of(std::string_view content, const std::filesystem::path& fil
   if (extension == ".json" || content.substr(0, content.find_first_not_of(" \t\r\n") + 1).ends_with('{'))
     return ModelFormat::json;
   if (import::looks_like_vela(content)) return ModelFormat::vela;
-  const import::CsvReader header(content);
-  if (header.has_column("op")) return ModelFormat::ops;
-  if (extension == ".csv" || header.has_column("id")) return ModelFormat::csv;
+  if (import::CsvReader(content).has_column("op")) return ModelFormat::ops;
+  if (extension == ".csv" || import::looks_like_buffer_csv(content)) return ModelFormat::csv;
   throw Error("",
               "is of no known format, expected ONNX, TFLite, graph JSON, a buffer list, a memory-operation "
               "sequence, or a plan of XLA, ExecuTorch or Vela");

@@ -5,11 +5,12 @@
 //
 // Such files describe integer networks in terms of real ones. onnxruntime joins these groups when it loads a
 // model, and so its tensors have a byte for each element, not four. The same is done here, before anything is planned:
-// products and sums become QLinearConv, QLinearMatMul and onnxruntime's QGemm, QLinearAdd, QLinearMul,
-// QLinearGlobalAveragePool and QLinearConcat; operators that only move or choose elements run on the integers
-// themselves if input and output have the same scale and zero point. Relu or Clip in front of QuantizeLinear disappears
-// if it cuts off nothing but what the type of the output cuts off. Results may differ from those of the real operators
-// by one step of the output, where a sum lies between two.
+// products, sums, means and functions become QLinearConv, QLinearMatMul and onnxruntime's QGemm, QLinearAdd, QLinearMul,
+// QLinearAveragePool, QLinearGlobalAveragePool, QLinearReduceMean, QLinearConcat, QLinearSigmoid and QLinearLeakyRelu, or
+// our QLinearSub; operators that only move or choose elements run on the integers themselves, and Requantize behind them
+// brings their results to another scale or zero point. Relu or Clip in front of QuantizeLinear disappears if it cuts off
+// nothing but what the type of the output cuts off. Results may differ from those of the real operators by one step of
+// the output, where a sum lies between two.
 //
 // Only the operator's own result may be left out: a real tensor that something else reads stays. Cost: linear.
 
@@ -75,15 +76,20 @@ class Joiner {
     for (std::size_t n = 0; n < graph_.node.size(); ++n) {
       if (graph_.node[n].op_type == "QuantizeLinear") join(n);
     }
+    insert_made();
     drop_unread();
     for (TensorProto& tensor : made_) graph_.initializer.push_back(std::move(tensor));
   }
 
  private:
+  void note_results(std::size_t n) {
+    for (const std::string_view output : graph_.node[n].output)
+      if (!output.empty()) writers_.emplace(output, n);
+  }
+
   void note(std::size_t n) {
     const NodeProto& node = graph_.node[n];
-    for (const std::string_view output : node.output)
-      if (!output.empty()) writers_.emplace(output, n);
+    note_results(n);
     for (const std::string_view input : node.input) ++readers_[input];
     if (node.op_type != "Constant" || !is_standard(node) || node.output.size() != 1) return;
     if (const TensorProto* const tensor = value_in(node)) constants_.emplace(node.output[0], tensor);
@@ -287,8 +293,11 @@ class Joiner {
     if (type == "Conv") return convolution(node, output);
     if (type == "MatMul" && node.input.size() == 2) return product(node, output);
     if (type == "Gemm") return general_product(node, output);
-    if ((type == "Add" || type == "Mul") && node.input.size() == 2) return pair(node, output);
-    if (type == "GlobalAveragePool") return average(node, output);
+    if ((type == "Add" || type == "Sub" || type == "Mul") && node.input.size() == 2)
+      return pair(node, output);
+    constexpr std::array of_one{"AveragePool"sv, "GlobalAveragePool"sv, "LeakyRelu"sv, "Sigmoid"sv};
+    if (std::ranges::find(of_one, type) != of_one.end()) return function(node, output);
+    if (type == "ReduceMean") return mean(node, output);
     if (type == "Concat") return join_inputs(node, output);
     constexpr std::array moving{"MaxPool"sv,      "Slice"sv,        "Identity"sv,
                                 "DepthToSpace"sv, "SpaceToDepth"sv, "Transpose"sv};
@@ -296,6 +305,8 @@ class Joiner {
                        std::ranges::find(moving, type) != moving.end();
     return moves ? moved(node, output) : std::nullopt;
   }
+
+  std::string_view linear(const NodeProto& node) { return keep("QLinear" + std::string(node.op_type)); }
 
   static NodeProto made(const NodeProto& node, std::string_view type, std::string_view domain,
                         std::vector<std::string_view> inputs) {
@@ -343,15 +354,25 @@ class Joiner {
     const auto a = stored(node.input[0]);
     const auto b = stored(node.input[1]);
     if (!a || !b || !has_type_of(*a, output) || !has_type_of(*b, output)) return std::nullopt;
-    return made(node, node.op_type == "Add" ? "QLinearAdd" : "QLinearMul", "com.microsoft",
+    return made(node, linear(node), node.op_type == "Sub" ? own_domain : "com.microsoft",
                 {a->name, a->scale, a->zero, b->name, b->scale, b->zero, output.scale, output.zero});
   }
 
-  std::optional<NodeProto> average(const NodeProto& node, const Stored& output) {
+  /// Of one input: QLinear and its name.
+  std::optional<NodeProto> function(const NodeProto& node, const Stored& output) {
     const auto x = stored(node.input[0]);
     if (!x || !has_type_of(*x, output)) return std::nullopt;
-    return made(node, "QLinearGlobalAveragePool", "com.microsoft",
-                {x->name, x->scale, x->zero, output.scale, output.zero});
+    return made(node, linear(node), "com.microsoft", {x->name, x->scale, x->zero, output.scale, output.zero});
+  }
+
+  /// Its axes are an attribute, or a second input that becomes one.
+  std::optional<NodeProto> mean(const NodeProto& node, const Stored& output) {
+    auto it = function(node, output);
+    if (!it || node.input.size() < 2 || node.input[1].empty()) return it;
+    const auto axes = value(node.input[1]);
+    if (!axes || axes->integers.empty()) return std::nullopt;
+    it->attribute.push_back({.name = "axes", .value = axes->integers});
+    return it;
   }
 
   std::optional<NodeProto> join_inputs(const NodeProto& node, const Stored& output) {
@@ -369,16 +390,40 @@ class Joiner {
                     : made(node, "QLinearConcat", "com.microsoft", std::move(scaled));
   }
 
+  /// On the integers, and then to another scale or zero point if they differ. MaxPool chooses the same element: what is
+  /// greater is so in both scales.
   std::optional<NodeProto> moved(const NodeProto& node, const Stored& output) {
     const auto x = stored(node.input[0]);
-    if (!x || !is_equal(x->scale, output.scale) || !is_equal(x->zero, output.zero)) return std::nullopt;
+    if (!x || !has_type_of(*x, output)) return std::nullopt;
     std::vector<std::string_view> inputs = node.input;
     inputs[0] = x->name;
-    return made(node, node.op_type, "", std::move(inputs));
+    NodeProto it = made(node, node.op_type, "", std::move(inputs));
+    if (is_equal(x->scale, output.scale) && is_equal(x->zero, output.zero)) return it;
+    it.name = node.name;
+    it.output = {keep(std::string(output.name) + ".before_scaling")};
+    NodeProto then{.op_type = "Requantize",
+                   .domain = own_domain,
+                   .input = {it.output[0], x->scale, x->zero, output.scale, output.zero}};
+    made_before_.emplace(output.name, std::move(it));
+    return then;
   }
 
   [[nodiscard]] bool has_type_of(const Stored& input, const Stored& output) const {
     return value(input.zero)->elem_type == value(output.zero)->elem_type;
+  }
+
+  /// Puts each operator that was made beside another one in front of that.
+  void insert_made() {
+    if (made_before_.empty()) return;
+    std::vector<NodeProto> all;
+    for (NodeProto& node : graph_.node) {
+      const auto before = node.output.empty() ? made_before_.end() : made_before_.find(node.output[0]);
+      if (before != made_before_.end()) all.push_back(std::move(before->second));
+      all.push_back(std::move(node));
+    }
+    graph_.node = std::move(all);
+    writers_.clear();
+    for (std::size_t n = 0; n < graph_.node.size(); ++n) note_results(n);
   }
 
   /// Removes operators whose results nothing reads any more.
@@ -421,6 +466,8 @@ class Joiner {
   std::unordered_map<std::string_view, std::size_t> writers_{};
   std::unordered_map<std::string_view, int> readers_{};
   std::vector<TensorProto> made_{};
+  std::unordered_map<std::string_view, NodeProto>
+      made_before_{};  ///< By the output of the operator behind it.
 };
 
 }  // namespace

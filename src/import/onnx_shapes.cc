@@ -14,6 +14,7 @@
 #include "import/onnx_attributes.h"
 #include "import/onnx_evaluate.h"
 #include "import/onnx_inference.h"
+#include "import/onnx_quantized.h"
 #include "operators/facts.h"
 #include "stowage/error.h"
 
@@ -191,8 +192,9 @@ std::optional<operators::NodeContext> Inference::context_of(const Operator& op, 
     if (input != nullptr && !is_useful_type(*input)) return std::nullopt;
   }
   const auto version = versions_.find(node.domain == "ai.onnx" ? "" : node.domain);
-  // Exporters forget the version of contributed operators.
-  if (version == versions_.end() && node.domain != contributed_domain) return std::nullopt;
+  // Exporters forget the version of contributed operators; ours come from no exporter.
+  const bool has_one_version = node.domain == contributed_domain || node.domain == own_domain;
+  if (version == versions_.end() && !has_one_version) return std::nullopt;
   return operators::NodeContext(views_of(node), version == versions_.end() ? 1 : version->second,
                                 op.outputs.size(), std::move(inputs), values_of(op));
 }

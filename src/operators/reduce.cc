@@ -1,6 +1,7 @@
 // Operators that reduce dimensions, or choose elements along one.
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -166,19 +167,9 @@ std::optional<std::vector<std::size_t>> plane_axes(const Site& site) {
   return axes;
 }
 
-std::optional<std::vector<std::size_t>> listed_axes(const Site& site) {
-  const std::size_t rank = site.input_shape(0).size();
+std::optional<std::vector<std::size_t>> positive_axes(const Shape& told, std::size_t rank) {
   std::vector<std::size_t> axes;
-  const bool is_told = site.attributes().has("axes") || site.has_input(1);
-  const auto told = site.integers("axes", 1);
-  if (is_told && !told) return std::nullopt;
-  if (!told || told->empty()) {
-    if (site.is_tflite() || site.attributes().integer("noop_with_empty_axes", 0) != 0) return axes;
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), std::size_t{0});
-    return axes;
-  }
-  for (const std::int64_t axis : *told) {
+  for (const std::int64_t axis : told) {
     const auto positive = from_end(axis, rank);
     if (!positive) return std::nullopt;
     axes.push_back(*positive);
@@ -186,10 +177,41 @@ std::optional<std::vector<std::size_t>> listed_axes(const Site& site) {
   return axes;
 }
 
+std::vector<std::size_t> all_axes(std::size_t rank) {
+  std::vector<std::size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  return axes;
+}
+
+std::optional<std::vector<std::size_t>> listed_axes(const Site& site) {
+  const std::size_t rank = site.input_shape(0).size();
+  const bool is_told = site.attributes().has("axes") || site.has_input(1);
+  const auto told = site.integers("axes", 1);
+  if (is_told && !told) return std::nullopt;
+  if (told && !told->empty()) return positive_axes(*told, rank);
+  const bool is_nothing = site.is_tflite() || site.attributes().integer("noop_with_empty_axes", 0) != 0;
+  return is_nothing ? std::vector<std::size_t>() : all_axes(rank);
+}
+
+/// Those of the attribute alone; all if it is left out.
+std::optional<std::vector<std::size_t>> named_axes(const Site& site) {
+  const std::size_t rank = site.input_shape(0).size();
+  const Shape told = site.attributes().integers("axes", {});
+  return told.empty() ? all_axes(rank) : positive_axes(told, rank);
+}
+
 /// Sums of integers that wrap around are the same in the end.
 std::vector<std::size_t> sums_of_all(const Site& site) {
   if (site.op().stateful) return {};
   return site.facts().reduces(site).value_or(std::vector<std::size_t>());
+}
+
+/// Bytes are summed up only over axes behind all others.
+std::vector<std::size_t> sums_of_last_axes(const Site& site) {
+  std::vector<std::size_t> axes = sums_of_all(site);
+  std::ranges::sort(axes);
+  const bool are_last = !axes.empty() && axes.front() + axes.size() == site.input_shape(0).size();
+  return are_last ? axes : std::vector<std::size_t>();
 }
 
 /// What is made of sums of integers that wrap around is not the same.
@@ -305,7 +327,12 @@ std::span<const Facts> reduce_family() {
        .rows = reduction,
        .reduces = plane_axes,
        .sums = sums_of_all},
-      {.onnx = "com.microsoft.QLinearReduceMean", .shape = shapes::quantized_reduce, .inputs = 1},
+      {.onnx = "com.microsoft.QLinearReduceMean",
+       .shape = shapes::quantized_reduce,
+       .inputs = 1,
+       .rows = reduction,
+       .reduces = named_axes,
+       .sums = sums_of_last_axes},
       {.onnx = "com.microsoft.Unique", .shape = shapes::unique, .inputs = 1},
       {.tflite = "ARG_MAX", .shape = tflite_shapes::arg_reduce, .rows = place_of_extreme},
       {.tflite = "ARG_MIN", .shape = tflite_shapes::arg_reduce, .rows = place_of_extreme},

@@ -205,11 +205,14 @@ TEST(Csv, ManyFieldsOfARowMayBeQuoted) {
 
 TEST(Csv, ContentDecidesWhatItIs) {
   const std::string list = "id,lower,upper,size\na,0,2,64\nb,1,3,32\n";
+  const std::string of_minimalloc = "buffer_id,start,end,size\na,0,1,64\nb,1,2,32\n";
   const std::string sequence = "op,name,size\nalloc,a,64\n";
   for (const char* const name : {"list.csv", "list.txt", "list", "-", ""}) {
     EXPECT_EQ(parse_input(list, name).info.format, ModelFormat::csv) << name;
+    EXPECT_EQ(parse_input(of_minimalloc, name).info.format, ModelFormat::csv) << name;
     EXPECT_EQ(parse_input(sequence, name).info.format, ModelFormat::ops) << name;
   }
+  EXPECT_THROW((void)parse_input("buffer,colour\na,blue\n", "list.txt"), Error);
 }
 
 TEST(Csv, SequencesCountRows) {

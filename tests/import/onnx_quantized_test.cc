@@ -58,7 +58,8 @@ Array output_of(const Network& network, std::uint64_t seed) {
 /// Operators that compute integers and round them.
 std::size_t rounding_operators(const std::vector<std::string>& types) {
   return static_cast<std::size_t>(std::ranges::count_if(types, [](const std::string& type) {
-    return type.find("QLinear") != std::string::npos || type == "com.microsoft.QGemm";
+    return type.find("QLinear") != std::string::npos || type == "com.microsoft.QGemm" ||
+           type == "stowage.Requantize";
   }));
 }
 
@@ -128,6 +129,72 @@ TEST(OnnxQuantized, ReluThatCutsOffSomethingStays) {
   const auto types = types_of(convolution(0));
   EXPECT_EQ(std::ranges::count(types, "Conv"), 1);
   EXPECT_EQ(std::ranges::count(types, "Relu"), 1);
+}
+
+/// x -> DequantizeLinear -> an operator -> QuantizeLinear with another scale, [1, 3, 8, 8] of int8 before it.
+testing::OnnxParts between(const std::string& type, const testing::NodeAttributes& attributes,
+                           std::size_t inputs = 1) {
+  testing::OnnxParts parts;
+  for (const char* const name : {"s", "t"}) {
+    onnx::TensorProto& scale =
+        parts.initializers.emplace_back(testing::reals(name, {*name == 's' ? 0.02F : 0.03F}));
+    scale.clear_dims();
+  }
+  parts.initializers.push_back(testing::zeros("z", {}, onnx::TensorProto::INT8));
+  testing::Names reals;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const std::string name = "x" + std::to_string(i);
+    parts.inputs.push_back(tensor_value(name, {1, 3, 8, 8}, onnx::TensorProto::INT8));
+    reals.push_back(name + "r");
+    parts.nodes.push_back(node("DequantizeLinear", {name, "s", "z"}, {reals.back()}));
+  }
+  parts.nodes.push_back(node(type, reals, {"r"}, attributes));
+  parts.nodes.push_back(node("QuantizeLinear", {"r", "t", "z"}, {"y"}));
+  parts.outputs = {testing::value_of_any_shape("y")};
+  parts.outputs[0].mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT8);
+  return parts;
+}
+
+Bytes peak_of(const testing::OnnxParts& parts) {
+  return make_plan(
+             {{.name = "m", .format = ModelFormat::onnx}, testing::read_model(testing::onnx_model(parts))})
+      .plan.memories.at(0)
+      .peak;
+}
+
+TEST(OnnxQuantized, FunctionsAndMeansRunOnBytes) {
+  const auto half = attribute("kernel_shape", Shape{2, 2});
+  const auto stride = attribute("strides", Shape{2, 2});
+  const auto axes = [](const Shape& list) { return attribute("axes", list); };
+  EXPECT_EQ(types_of(between("Sigmoid", {})), (std::vector<std::string>{"com.microsoft.QLinearSigmoid"}));
+  EXPECT_EQ(types_of(between("LeakyRelu", {})), (std::vector<std::string>{"com.microsoft.QLinearLeakyRelu"}));
+  EXPECT_EQ(types_of(between("Sub", {}, 2)), (std::vector<std::string>{"stowage.QLinearSub"}));
+  EXPECT_EQ(types_of(between("AveragePool", {half})),
+            (std::vector<std::string>{"com.microsoft.QLinearAveragePool"}));
+  EXPECT_EQ(types_of(between("ReduceMean", {axes({2, 3})})),
+            (std::vector<std::string>{"com.microsoft.QLinearReduceMean"}));
+  EXPECT_EQ(types_of(between("MaxPool", {half})),
+            (std::vector<std::string>{"MaxPool", "stowage.Requantize"}));
+  // Each byte is read and written in place; float32 would take 768 and more.
+  EXPECT_EQ(peak_of(between("Sigmoid", {})), 192);
+  EXPECT_EQ(peak_of(between("LeakyRelu", {})), 192);
+  EXPECT_EQ(peak_of(between("Sub", {}, 2)), 384);
+  EXPECT_EQ(peak_of(between("AveragePool", {half, stride})), 256);
+  EXPECT_EQ(peak_of(between("MaxPool", {half, stride})), 256);
+}
+
+TEST(OnnxQuantized, MeansAreThoseOfRealNumbersOverAnyAxes) {
+  for (const Shape& axes : {Shape{2, 3}, Shape{1}, Shape{-1}, Shape{1, 3}, Shape{0, 1, 2, 3}}) {
+    for (const std::int64_t keeps : {0, 1}) {
+      const onnx::ModelProto model =
+          testing::onnx_model(between("ReduceMean", {attribute("axes", axes), attribute("keepdims", keeps)}));
+      const Array a = output_of(network_of(model), 7);
+      const Array b = output_of(network_of(with_real_outputs(model)), 7);
+      ASSERT_EQ(a.shape, b.shape);
+      for (std::size_t i = 0; i < a.data.size(); ++i)
+        EXPECT_LE(step_between(a.dtype, a.data[i], b.data[i]), 1) << axes.size() << " axes, number " << i;
+    }
+  }
 }
 
 TEST(OnnxQuantized, ScalesMayBeBesideTheModel) {

@@ -140,7 +140,7 @@ class QuantizedMaker {
 
   void add_layer() {
     const Shape in = at_.shape;
-    switch (pick(0, 8)) {
+    switch (pick(0, 11)) {
       case 0:
         return pool();
       case 1: {
@@ -158,7 +158,17 @@ class QuantizedMaker {
         at_ = quantized(all, {1, in[1] + 2, in[2], in[3]}, scale_near(std::max(before.step, at_.step)));
         return;
       }
-      case 3: {
+      case 3:
+        return function();
+      case 4: {
+        const std::string half = add("Mul", {real(at_), real(at_)});
+        const Bytes8 before = at_;
+        at_ = quantized(half, in, scale_near(at_.step * at_.step * 90));
+        const std::string difference = add("Sub", {real(before), real(at_)});
+        at_ = quantized(difference, in, scale_near(std::max(before.step, at_.step)));
+        return;
+      }
+      case 5: {
         const std::string square = add("Mul", {real(at_), real(at_)});
         at_ = quantized(square, in, scale_near(at_.step * at_.step * 90));
         return;
@@ -202,19 +212,35 @@ class QuantizedMaker {
     convolve(weights, groups, pads, strides, dilations);
   }
 
+  void function() {
+    const Shape in = at_.shape;
+    const bool is_sigmoid = pick(0, 1) == 0;
+    const std::string result =
+        is_sigmoid ? add("Sigmoid", {real(at_)}) : add("LeakyRelu", {real(at_)}, {attribute("alpha", 0.1F)});
+    at_ = quantized(result, in, scale_near(is_sigmoid ? 0.006F : at_.step));
+  }
+
+  /// The most, in the same scale or another one, or the mean, with or without padding.
   void pool() {
     const Shape in = at_.shape;
     const std::int64_t stride = pick(1, 2);
-    const Shape out{1, in[1], (in[2] - 2) / stride + 1, (in[3] - 2) / stride + 1};
-    const std::string most =
-        add("MaxPool", {real(at_)},
-            {attribute("kernel_shape", Shape{2, 2}), attribute("strides", Shape{stride, stride})});
-    at_ = requantized(most, out);
+    const bool is_mean = pick(0, 1) == 0;
+    const std::int64_t pad = is_mean ? pick(0, 1) : 0;
+    const Shape out{1, in[1], (in[2] + pad - 2) / stride + 1, (in[3] + pad - 2) / stride + 1};
+    NodeAttributes attributes{attribute("kernel_shape", Shape{2, 2}),
+                              attribute("strides", Shape{stride, stride}),
+                              attribute("pads", Shape{pad, pad, 0, 0})};
+    if (is_mean) attributes.push_back(attribute("count_include_pad", pick(0, 1)));
+    const std::string name = add(is_mean ? "AveragePool" : "MaxPool", {real(at_)}, attributes);
+    at_ = is_mean || pick(0, 1) == 0 ? quantized(name, out, scale_near(at_.step)) : requantized(name, out);
   }
 
   void classify() {
     if (pick(0, 1) == 0) {
-      const std::string mean = add("GlobalAveragePool", {real(at_)});
+      const std::string mean = pick(0, 1) == 0
+                                   ? add("GlobalAveragePool", {real(at_)})
+                                   : add("ReduceMean", {real(at_)},
+                                         {attribute("axes", pick(0, 1) == 0 ? Shape{2, 3} : Shape{-2, -1})});
       at_ = quantized(mean, {1, at_.shape[1], 1, 1}, scale_near(at_.step * 0.5F));
     }
     const std::int64_t all = at_.shape[1] * at_.shape[2] * at_.shape[3];

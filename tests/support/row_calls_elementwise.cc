@@ -91,7 +91,8 @@ void add_quantized(std::vector<Call>& calls) {
       values.push_back(0.05 + 0.01 * static_cast<double>(i));
     return array<float>(shape, values);
   };
-  for (const char* const type : {"com.microsoft.QLinearAdd", "com.microsoft.QLinearMul"}) {
+  for (const char* const type :
+       {"com.microsoft.QLinearAdd", "com.microsoft.QLinearMul", "stowage.QLinearSub"}) {
     for (const Shape& second : {image, Shape{4}, Shape{5, 1}, Shape{3, 1, 4}})
       calls.push_back({.type = type,
                        .data = {image},
@@ -102,7 +103,8 @@ void add_quantized(std::vector<Call>& calls) {
                        .dtypes = {int8},
                        .output_dtype = int8});
   }
-  for (const char* const type : {"com.microsoft.QLinearLeakyRelu", "com.microsoft.QLinearSigmoid"})
+  for (const char* const type :
+       {"com.microsoft.QLinearLeakyRelu", "com.microsoft.QLinearSigmoid", "stowage.Requantize"})
     calls.push_back({.type = type,
                      .data = {image},
                      .constants = {scales({}), zeros({}), scales({}), zeros({})},
@@ -117,6 +119,27 @@ void add_quantized(std::vector<Call>& calls) {
                    .version = 1,
                    .dtypes = {int8},
                    .output_dtype = int8});
+  for (const std::int64_t keeps : {0, 1})
+    calls.push_back({.type = "com.microsoft.QLinearReduceMean",
+                     .data = {image},
+                     .constants = {scales({}), zeros({}), scales({}), zeros({})},
+                     .output = keeps != 0 ? Shape{2, 3, 1, 1} : Shape{2, 3},
+                     .settings = {{"axes", Shape{2, 3}}, {"keepdims", keeps}},
+                     .version = 1,
+                     .dtypes = {int8},
+                     .output_dtype = int8});
+  for (const std::int64_t counts_padding : {0, 1})
+    calls.push_back({.type = "com.microsoft.QLinearAveragePool",
+                     .data = {image},
+                     .constants = {scales({}), zeros({}), scales({}), zeros({})},
+                     .output = {2, 3, 3, 2},
+                     .settings = {{"kernel_shape", Shape{2, 2}},
+                                  {"strides", Shape{2, 2}},
+                                  {"pads", Shape{1, 0, 0, 0}},
+                                  {"count_include_pad", counts_padding}},
+                     .version = 1,
+                     .dtypes = {int8},
+                     .output_dtype = int8});
   calls.push_back(
       {.type = "com.microsoft.QLinearConcat",
        .data = {{2, 2, 5, 4}, {}, {}},

@@ -127,7 +127,23 @@ typedef struct {
 
 void stowage_q8_max_pool(const stowage_q8_pool_layer *layer, const void *const *rows, uint8_t *output);
 
-/* QLinearGlobalAveragePool: of `count` elements of each channel; by rows it is done in steps. */
+/* QLinearAveragePool. Padding counts as 0, or not. */
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t in_plane;
+  int32_t out_plane;
+  const int32_t *mantissa; /* of windows of 1, 2, .. elements */
+  const int8_t *shift;
+  int32_t counted; /* elements of all windows; 0: those in the image */
+  int32_t input_zero;
+  int32_t output_zero;
+  uint8_t flip;
+} stowage_q8_average_layer;
+
+void stowage_q8_average_pool(const stowage_q8_average_layer *layer, const void *const *rows, uint8_t *output);
+
+/* QLinearGlobalAveragePool and QLinearReduceMean: of `count` elements of each channel; by rows it is done in steps. */
 
 typedef struct {
   stowage_q8_factor factor;

@@ -127,6 +127,29 @@ void stowage_q8_max_pool(const stowage_q8_pool_layer *layer, const void *const *
   }
 }
 
+void stowage_q8_average_pool(const stowage_q8_average_layer *layer, const void *const *rows,
+                             uint8_t *output) {
+  const stowage_window_shape *const it = &layer->shape;
+  int32_t c, k, tap, x;
+  for (c = 0; c < it->out_channels; c++, output += layer->out_plane) {
+    for (x = 0; x < it->out_width; x++) {
+      int32_t sum = 0, count = 0, steps = 0;
+      for (k = 0; k < it->taps_high; k++) {
+        const uint8_t *const row = (const uint8_t *)rows[k];
+        for (tap = 0; row != NULL && tap < it->taps_wide; tap++) {
+          const int32_t place = x * it->stride - it->before + tap * it->dilation;
+          if (place < 0 || place >= it->in_width) continue;
+          sum += (int32_t)(row[c * layer->in_plane + place] ^ layer->flip) - layer->input_zero;
+          count++;
+        }
+      }
+      if (layer->counted != 0) count = layer->counted;
+      if (count > 0) steps = stowage_q8_scale(sum, layer->mantissa[count - 1], layer->shift[count - 1]);
+      output[x] = stowage_q8_stored(steps, layer->output_zero, layer->flip);
+    }
+  }
+}
+
 void stowage_q8_matrix(const stowage_q8_matrix_layer *layer, const uint8_t *a, const uint8_t *b,
                        uint8_t *output, int32_t rows, int32_t terms, int32_t columns) {
   int32_t i, j, k;

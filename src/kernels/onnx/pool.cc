@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/onnx/elements.h"
+#include "kernels/onnx/quantized.h"
 #include "kernels/onnx/tables.h"
 #include "kernels/onnx/window.h"
 #include "kernels/rows.h"
@@ -203,6 +204,27 @@ struct Average {
   }
 };
 
+/// An exact sum, which one factor brings to the scale of the output. Padding that counts is the real number 0.
+template <typename Stored>
+struct ScaledAverage {
+  ByteScale input{};
+  ByteScale output{};
+
+  template <typename Element>
+  using Total = std::int32_t;
+  template <typename Total>
+  [[nodiscard]] Total first() const {
+    return 0;
+  }
+  [[nodiscard]] std::int32_t add(std::int32_t total, std::int32_t x) const {
+    return sum(total, x - input.zero);
+  }
+  [[nodiscard]] Stored finish(std::int32_t total, std::int64_t count) const {
+    const float factor = count == 0 ? 0 : input.scale / (output.scale * static_cast<float>(count));
+    return in_steps<Stored>(total, factor, output.zero);
+  }
+};
+
 /// The p-th root of the sum of p-th powers.
 struct Norm {
   double p;
@@ -305,6 +327,21 @@ Kernel average_pool(const Signature& signature) {
   return pool_kernel(signature, pool_of_signature(signature), floats, Average{});
 }
 
+/// x, its scale, its zero point; those of the output. All but x are constants.
+Kernel scaled_average_pool(const Signature& signature) {
+  if (signature.attributes.integer("channels_last", 0) != 0) refuse("channels come last");
+  const Pool pool = pool_of(signature);
+  const DType dtype = input_of(signature, 0).dtype;
+  for (const std::size_t i : {1U, 3U}) expect_scale_and_zero(signature, i, dtype);
+  const auto given = constant_byte_scale(signature, 1);
+  const auto made = constant_byte_scale(signature, 3);
+  if (!given || !made) refuse("its scales are computed");
+  return for_type(dtype, bytes_with_scales, [&]<typename Stored>() {
+    return pool_kernel(signature, pool, Types<Stored>(),
+                       ScaledAverage<Stored>{.input = *given, .output = *made});
+  });
+}
+
 template <Pool (*pool_of_signature)(const Signature&)>
 Kernel norm_pool(const Signature& signature) {
   return pool_kernel(signature, pool_of_signature(signature), floats, norm_of(signature));
@@ -322,7 +359,8 @@ TablePart pool_kernels() {
           {"GlobalLpPool", norm_pool<global_pool_of>},
           {"GlobalMaxPool", global_max},
           {"LpPool", norm_pool<pool_of>},
-          {"MaxPool", max_pool}};
+          {"MaxPool", max_pool},
+          {"com.microsoft.QLinearAveragePool", scaled_average_pool}};
 }
 
 }  // namespace stowage::kernels::onnx_ops

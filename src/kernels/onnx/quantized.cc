@@ -1,4 +1,4 @@
-// Operators of onnxruntime on bytes with scales: sums, products, means, joins and functions.
+// Operators of onnxruntime on bytes with scales, and ours: sums, products, means, joins and functions.
 //
 // Each computes in integers what the real operator would give, and rounds once. A product or a mean is an exact
 // sum of int32, which one real factor brings to the scale of the output, as in QLinearConv. A sum of two numbers has a
@@ -47,11 +47,6 @@ ByteRange byte_range_of(const float* x, std::int64_t count) {
   return range;
 }
 
-namespace {
-
-constexpr Types<std::int8_t, std::uint8_t> bytes_with_scales;
-
-/// Refuses parameters that are not one float32 and one byte of the given type.
 void expect_scale_and_zero(const Signature& signature, std::size_t scale, DType dtype) {
   expect_dtype(input_of(signature, scale), DType::float32, "a scale");
   if (count_of(input_of(signature, scale).shape) != 1) refuse("input {} is not one scale", scale);
@@ -59,6 +54,20 @@ void expect_scale_and_zero(const Signature& signature, std::size_t scale, DType 
   expect_dtype(*signature.inputs[scale + 1], dtype, "a zero point");
   if (count_of(signature.inputs[scale + 1]->shape) != 1) refuse("input {} is not one zero point", scale + 1);
 }
+
+std::optional<ByteScale> constant_byte_scale(const Signature& signature, std::size_t scale) {
+  const Argument& given = input_of(signature, scale);
+  if (given.constant.empty()) return std::nullopt;
+  ByteScale it{.scale = *reinterpret_cast<const float*>(given.constant.data())};
+  if (!signature.has_input(scale + 1)) return it;
+  const Argument& zero = *signature.inputs[scale + 1];
+  if (zero.constant.empty()) return std::nullopt;
+  const int plain = std::to_integer<int>(zero.constant[0]);
+  it.zero = zero.dtype == DType::int8 && plain > 127 ? plain - 256 : plain;
+  return it;
+}
+
+namespace {
 
 template <typename Stored>
 std::int32_t zero_point(const Pointers& pointers, std::size_t input) {
@@ -74,15 +83,10 @@ Stored in_range(std::int64_t value) {
   return static_cast<Stored>(std::clamp<std::int64_t>(value, Limits::min(), Limits::max()));
 }
 
-/// An exact sum in steps of the output, as in QLinearConv.
-template <typename Stored>
-Stored in_steps(std::int32_t sum, float factor, std::int32_t zero) {
-  const double steps = std::nearbyint(static_cast<double>(static_cast<float>(sum) * factor));
-  return whole<Stored>(steps + static_cast<double>(zero));
-}
+enum class Pair { sum, difference, product };
 
 /// a, its scale, its zero point; the same of b; those of the output.
-template <bool is_sum>
+template <Pair what>
 Kernel pair(const Signature& signature) {
   const Argument& a = input_of(signature, 0);
   const Argument& b = input_of(signature, 3);
@@ -97,15 +101,17 @@ Kernel pair(const Signature& signature) {
       const std::int32_t zero = zero_point<Stored>(pointers, 7);
       const float a_scale = scale_at(pointers, 1), b_scale = scale_at(pointers, 4),
                   scale = scale_at(pointers, 6);
-      const ScaledSum sum = scaled_sum_of(a_scale, b_scale, scale);
+      ScaledSum sum = scaled_sum_of(a_scale, b_scale, scale);
+      if (what == Pair::difference) sum.b = -sum.b;
       const float factor = a_scale * b_scale / scale;
       for_each_row(walk, [&](std::int64_t at, const std::array<std::int64_t, 2>& from) {
         for (std::int64_t i = 0; i < walk.row(); ++i) {
           const std::int32_t x = pointers.input<Stored>(0)[from[0] + i * walk.step(0)] - a_zero;
           const std::int32_t y = pointers.input<Stored>(3)[from[1] + i * walk.step(1)] - b_zero;
           pointers.output<Stored>(0)[at + i] =
-              is_sum ? in_range<Stored>(rounded_to_even(x * sum.a + y * sum.b, sum.shift) + zero)
-                     : in_steps<Stored>(x * y, factor, zero);
+              what == Pair::product
+                  ? in_steps<Stored>(x * y, factor, zero)
+                  : in_range<Stored>(rounded_to_even(x * sum.a + y * sum.b, sum.shift) + zero);
         }
       });
     }};
@@ -177,21 +183,10 @@ Kernel scaled_product(const Signature& signature) {
   return kernel;
 }
 
-/// x, its scale, its zero point; those of the output.
-Kernel mean_of_planes(const Signature& signature) {
+/// The mean of all elements behind the first `planes` numbers: x, its scale, its zero point; those of the output.
+Kernel mean_of_last_axes(const Signature& signature, std::int64_t planes) {
   const Argument& x = input_of(signature, 0);
-  if (signature.attributes.integer("channels_last", 0) != 0) refuse("channels come last");
-  if (x.shape.size() < 2) refuse("the input {} has no planes", show(x.shape));
-  Shape expected(x.shape.size(), 1);
-  std::copy_n(x.shape.begin(), 2, expected.begin());
-  expect_shape(output_of(signature), expected, "the output");
-  expect_dtype(output_of(signature), x.dtype, "the output");
-  for (const std::size_t i : {1U, 3U}) expect_scale_and_zero(signature, i, x.dtype);
-  const std::int64_t planes = x.shape[0] * x.shape[1];
-  const std::int64_t count = count_of(x.shape, 2, x.shape.size());
-  const bool has_constants = std::ranges::all_of(std::array{1U, 2U, 3U, 4U}, [&](std::size_t i) {
-    return !signature.has_input(i) || !signature.inputs[i]->constant.empty();
-  });
+  const std::int64_t count = count_of(x.shape) / std::max<std::int64_t>(planes, 1);
   return for_type(x.dtype, bytes_with_scales, [&]<typename Stored>() -> Kernel {
     const auto add = [=](const Stored* from, std::int64_t length, std::int32_t zero, std::int32_t* sums) {
       for (std::int64_t i = 0; i < planes; ++i)
@@ -212,16 +207,11 @@ Kernel mean_of_planes(const Signature& signature) {
              pointers.output<Stored>(0));
     }};
     kernel.scratch = planes * extent(sizeof(std::int32_t));
-    if (!has_constants) return kernel;
-    const auto zero_of = [&](std::size_t i) -> std::int32_t {
-      return signature.has_input(i) ? *reinterpret_cast<const Stored*>(signature.inputs[i]->constant.data())
-                                    : 0;
-    };
-    const auto scale_of = [&](std::size_t i) {
-      return *reinterpret_cast<const float*>(signature.inputs[i]->constant.data());
-    };
-    kernel.row_sums = [=, zero = zero_of(2), output_zero = zero_of(4),
-                       factor = factor_of(scale_of(1), scale_of(3)),
+    const auto given = constant_byte_scale(signature, 1);
+    const auto made = constant_byte_scale(signature, 3);
+    if (!given || !made) return kernel;
+    kernel.row_sums = [=, zero = given->zero, output_zero = made->zero,
+                       factor = factor_of(given->scale, made->scale),
                        shape = x.shape](std::size_t axis) -> RowSums {
       return {
           .begin = [=](std::byte* sums) { std::fill_n(reinterpret_cast<std::int32_t*>(sums), planes, 0); },
@@ -236,6 +226,57 @@ Kernel mean_of_planes(const Signature& signature) {
                        reinterpret_cast<Stored*>(output));
               }};
     };
+    return kernel;
+  });
+}
+
+Kernel mean_of_planes(const Signature& signature) {
+  const Argument& x = input_of(signature, 0);
+  if (signature.attributes.integer("channels_last", 0) != 0) refuse("channels come last");
+  if (x.shape.size() < 2) refuse("the input {} has no planes", show(x.shape));
+  Shape expected(x.shape.size(), 1);
+  std::copy_n(x.shape.begin(), 2, expected.begin());
+  expect_shape(output_of(signature), expected, "the output");
+  expect_dtype(output_of(signature), x.dtype, "the output");
+  for (const std::size_t i : {1U, 3U}) expect_scale_and_zero(signature, i, x.dtype);
+  return mean_of_last_axes(signature, x.shape[0] * x.shape[1]);
+}
+
+/// Over any axes: x, its scale, its zero point; those of the output.
+Kernel mean_over_axes(const Signature& signature) {
+  const Argument& x = input_of(signature, 0);
+  const Argument& output = output_of(signature);
+  const std::size_t rank = x.shape.size();
+  const Shape told = signature.attributes.integers("axes", {});
+  std::vector<bool> is_reduced(rank, told.empty());
+  for (const std::size_t axis : axes_of(told, rank)) is_reduced[axis] = true;
+  Shape kept = x.shape;  // with 1 along these axes
+  for (std::size_t d = 0; d < rank; ++d)
+    if (is_reduced[d]) kept[d] = 1;
+  if (count_of(kept) != count_of(output.shape))
+    refuse("the output {} has not {}", show(output.shape), show(kept));
+  expect_dtype(output, x.dtype, "the output");
+  for (const std::size_t i : {1U, 3U}) expect_scale_and_zero(signature, i, x.dtype);
+  if (std::ranges::is_sorted(is_reduced)) return mean_of_last_axes(signature, count_of(kept));
+  const Walk<1> walk = broadcast<1>({kept}, x.shape);
+  const std::int64_t means = count_of(kept);
+  const std::int64_t count = count_of(x.shape) / std::max<std::int64_t>(means, 1);
+  return for_type(x.dtype, bytes_with_scales, [&]<typename Stored>() -> Kernel {
+    Kernel kernel{.run = [=](const Pointers& pointers) {
+      auto* const sums = reinterpret_cast<std::int32_t*>(pointers.scratch);
+      std::fill_n(sums, means, 0);
+      const std::int32_t zero = zero_point<Stored>(pointers, 2);
+      for_each_row(walk, [&](std::int64_t at, const std::array<std::int64_t, 1>& to) {
+        for (std::int64_t i = 0; i < walk.row(); ++i) {
+          std::int32_t& total = sums[to[0] + i * walk.step(0)];
+          total = sum(total, static_cast<std::int32_t>(pointers.input<Stored>(0)[at + i]) - zero);
+        }
+      });
+      const float factor = scale_at(pointers, 1) / (scale_at(pointers, 3) * static_cast<float>(count));
+      for (std::int64_t i = 0; i < means; ++i)
+        pointers.output<Stored>(0)[i] = in_steps<Stored>(sums[i], factor, zero_point<Stored>(pointers, 4));
+    }};
+    kernel.scratch = means * extent(sizeof(std::int32_t));
     return kernel;
   });
 }
@@ -329,6 +370,10 @@ Kernel sigmoid_of_bytes(const Signature& signature) {
   return of_each(signature, [](float x) { return 1 / (1 + std::exp(-x)); });
 }
 
+Kernel requantized(const Signature& signature) {
+  return of_each(signature, [](float x) { return x; });
+}
+
 /// As Softmax of the operator set in the attribute `opset`: before 13, all dimensions from the axis on are one row.
 Kernel softmax_of_bytes(const Signature& signature) {
   expect_bytes_like_first(signature);
@@ -361,13 +406,16 @@ Kernel softmax_of_bytes(const Signature& signature) {
 
 TablePart quantized_kernels() {
   return {{"com.microsoft.QGemm", scaled_product},
-          {"com.microsoft.QLinearAdd", pair<true>},
+          {"com.microsoft.QLinearAdd", pair<Pair::sum>},
           {"com.microsoft.QLinearConcat", joined_planes},
           {"com.microsoft.QLinearGlobalAveragePool", mean_of_planes},
           {"com.microsoft.QLinearLeakyRelu", leaky_relu_of_bytes},
-          {"com.microsoft.QLinearMul", pair<false>},
+          {"com.microsoft.QLinearMul", pair<Pair::product>},
+          {"com.microsoft.QLinearReduceMean", mean_over_axes},
           {"com.microsoft.QLinearSigmoid", sigmoid_of_bytes},
-          {"com.microsoft.QLinearSoftmax", softmax_of_bytes}};
+          {"com.microsoft.QLinearSoftmax", softmax_of_bytes},
+          {"stowage.QLinearSub", pair<Pair::difference>},
+          {"stowage.Requantize", requantized}};
 }
 
 }  // namespace stowage::kernels::onnx_ops

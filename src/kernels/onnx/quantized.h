@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "kernels/onnx/elements.h"
 
@@ -25,6 +27,28 @@ struct ScaledSum {
   const std::int32_t rest = x - whole * (1 << bits);
   const std::int32_t half = 1 << (bits - 1);
   return whole + (rest > half || (rest == half && whole % 2 != 0) ? 1 : 0);
+}
+
+inline constexpr Types<std::int8_t, std::uint8_t> bytes_with_scales;
+
+/// Refuses inputs that are not one scale of float32 and, behind it, one zero point of the given type, which may be left
+/// out.
+void expect_scale_and_zero(const Signature& signature, std::size_t scale, DType dtype);
+
+/// A scale and a zero point that the model gives.
+struct ByteScale {
+  float scale = 1;
+  std::int32_t zero = 0;
+};
+
+/// Those of input `scale` and the one behind it; none if they are computed.
+[[nodiscard]] std::optional<ByteScale> constant_byte_scale(const Signature& signature, std::size_t scale);
+
+/// An exact sum in steps of the output, as in QLinearConv.
+template <typename Stored>
+[[nodiscard]] Stored in_steps(std::int32_t sum, float factor, std::int32_t zero) {
+  const double steps = std::nearbyint(static_cast<double>(static_cast<float>(sum) * factor));
+  return whole<Stored>(steps + static_cast<double>(zero));
 }
 
 /// With which bytes stand for real numbers of a range that is known only when they are there.
