@@ -401,7 +401,8 @@ ExitStatus run_program(int argc, char** argv) {
     std::vector<std::string> taken = arguments;
     app.parse(taken);
   } catch (const CLI::ParseError& error) {
-    const std::string advice = stowage::cli::advice_for(app, {arguments.rbegin(), arguments.rend()});
+    std::string advice = stowage::cli::advice_for(app, {arguments.rbegin(), arguments.rend()});
+    if (advice.empty() && error.get_name() == "RequiredError") advice = stowage::cli::missing_in(app);
     if (error.get_exit_code() != 0 && !advice.empty()) {
       const auto given = app.get_subcommands();
       throw stowage::UsageError(fmt::format("{}\n`stowage {}--help` has the list", advice,
