@@ -172,3 +172,8 @@ def test_messages_name_arguments_as_python_has_them(tmp_path):
     assert str(stowage.Error(message)) == expected
     with pytest.raises(TypeError, match="did you mean 'capacity'"):
         stowage.plan(tmp_path / "m.onnx", budget="64KiB")
+
+
+def test_pack_takes_names_in_tuples_and_other_columns():
+    assert stowage.pack([("a", 0, 2, 32), ("b", 1, 3, 64)]).peak == 96
+    assert stowage.pack([{"start": 0, "end": 2, "bytes": 32}, {"start": 1, "end": 3, "bytes": 64}]).peak == 96

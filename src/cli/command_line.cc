@@ -241,6 +241,7 @@ void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
   add_models(app, command.inputs);
   add_files(app, command.output, "FILE to write: .svg a picture (traffic against memory size), or .json");
   add_planning_options(app, command, Strategies::all);
+  app.add_option("--jobs", command.jobs, "NUMBER of sizes that are planned at once. Default: 1");
   app.add_flag("--json", command.json, "Print JSON instead of a table");
   add_accepted_file(app, command.output, "--svg", Holds::svg);
 }

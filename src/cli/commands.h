@@ -101,6 +101,7 @@ struct SweepCommand {
   std::vector<std::string> inputs;
   ModelTexts model;
   PlanTexts plan;
+  std::size_t jobs = 1;
   bool json = false;
   FileTexts output;
 };
