@@ -256,7 +256,7 @@ Input read_graph_json(const Source& source, const ImportOptions& options) {
   if (value.is_array())
     throw Error(
         document.place(),
-        "is an array, expected a graph; a list of buffers is CSV with the columns id,lower,upper,size, and "
+        "is an array, expected an object; a list of buffers is CSV with the columns id,lower,upper,size, and "
         "stowage.pack in Python takes its dicts");
   expect_format(document, "stowage-graph");
   Input input = GraphReader(document, source.folder, options.constants).run();
