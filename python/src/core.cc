@@ -298,7 +298,7 @@ nb::list claims_of(const Planned& planned) {
   return claims;
 }
 
-/// What the plan proves about its peak, and what may lower it: (verdict, what, why, bytes or None).
+/// What the plan proves about its peak, and what may lower it: (verdict, what, why, bytes or None, command or "").
 nb::list remedies_for(const Planned& planned, const std::optional<Bytes>& capacity) {
   static constexpr std::array<std::string_view, 4> verdicts{"found", "done", "possible", "impossible"};
   std::vector<Remedy> remedies = remedies_of(planned.result.plan);
@@ -311,7 +311,8 @@ nb::list remedies_for(const Planned& planned, const std::optional<Bytes>& capaci
   nb::list rows;
   for (const Remedy& it : remedies)
     rows.append(nb::make_tuple(str_of(verdicts.at(static_cast<std::size_t>(it.verdict))), str_of(it.what),
-                               str_of(it.why), it.bytes ? nb::cast(*it.bytes) : nb::none()));
+                               str_of(it.why), it.bytes ? nb::cast(*it.bytes) : nb::none(),
+                               str_of(it.command)));
   return rows;
 }
 

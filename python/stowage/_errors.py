@@ -50,5 +50,12 @@ class InternalError(RuntimeError):
 
 
 def _in_python(message: str) -> str:
-    """Options as they are called here: time_limit for --time-limit."""
+    """Options as they are called here: time_limit for --time-limit, a dict for several --dim."""
+
+    def dims(found: re.Match[str]) -> str:
+        pairs = re.findall(r"--dim '?([^=]+?)'?=(\S+)", found.group(0))
+        sizes = (f"{name!r}: {size if size == 'N' else repr(size)}" for name, size in pairs)
+        return f"dim={{{', '.join(sizes)}}}"
+
+    message = re.sub(r"--dim '?[^ =]+=[^ ,;)]*N(?: --dim '?[^ =]+=[^ ,;)]*N)*", dims, message)
     return re.sub(r"(?<![\w/.-])--([a-z][a-z-]*)", lambda found: found.group(1).replace("-", "_"), message)

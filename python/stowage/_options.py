@@ -111,7 +111,7 @@ def texts_of(options: Mapping[str, Any]) -> dict[str, Any]:
     for given, value in options.items():
         name = "align" if given == "alignment" else given
         if name not in NAMES:
-            near = difflib.get_close_matches(name, NAMES, 1)
+            near = ["capacity"] if name == "budget" else difflib.get_close_matches(name, NAMES, 1)
             meant = f"did you mean {near[0]!r}? " if near else ""
             raise TypeError(f"unknown option {name!r}; {meant}options are: {', '.join(NAMES)}")
         if value is None or value is False:

@@ -180,8 +180,8 @@ def pack(
     what fast memory is for.
 
     One table stands for the three arrays, too: a DataFrame, a structured array, a dict of columns, or a list of dicts,
-    with lower (or start), upper (or end), size, and perhaps alignment and offset, which pins; or a list of tuples
-    (lower, upper, size), perhaps with an alignment behind.
+    with lower (or start), upper (or end), size (or bytes), and perhaps alignment and offset, which pins; or a list of tuples
+    (lower, upper, size), perhaps with an alignment behind, or a name in front.
 
     >>> stowage.pack([(0, 2, 32), (1, 3, 64)]).peak
     96
@@ -229,7 +229,7 @@ def pack(
                             "strategy": used, "interrupted": interrupted, "fits": fits})
 
 
-_NAMES = {"start": "lower", "end": "upper"}
+_NAMES = {"start": "lower", "end": "upper", "bytes": "size"}
 
 
 def _columns_of(table: Any) -> dict[str, Any] | None:
@@ -248,6 +248,8 @@ def _columns_of(table: Any) -> dict[str, Any] | None:
         empty = {"alignment": 1, "offset": None}
         names = {key: [row.get(key, empty.get(key)) for row in table] for key in keys}
     elif isinstance(table, Sequence) and len(table) > 0 and all(isinstance(it, tuple) for it in table):
+        if all(it and isinstance(it[0], str) for it in table):
+            table = [it[1:] for it in table]
         lengths = {len(it) for it in table}
         if not (lengths == {3} or lengths == {4}) or any(hasattr(it, "_fields") for it in table):
             if any(hasattr(it, "_fields") for it in table):

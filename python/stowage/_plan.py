@@ -84,9 +84,10 @@ class Plan:
 
     def remedies(self) -> list[dict[str, Any]]:
         """What may lower the peak, and what cannot: dicts with verdict ("found", "done", "possible", "impossible"),
-        what, why, and bytes, which may be None. For a list that does not fit, first what to keep elsewhere."""
+        what, why, bytes, which may be None, and the command that tries it, or "". For a list that does not fit, first
+        what to keep elsewhere."""
         capacity = self.memories[0]["capacity"] if not self.fits else None
-        names = ("verdict", "what", "why", "bytes")
+        names = ("verdict", "what", "why", "bytes", "command")
         return [dict(zip(names, row)) for row in self._core.remedies(capacity)]
 
     @property

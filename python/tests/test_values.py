@@ -158,8 +158,22 @@ def test_plot_says_what_it_needs(classifier):
 
 def test_remedies_say_what_may_help(classifier, tmp_path):
     plan = stowage.plan(classifier, capacity="64KiB", effort=100)
-    assert any("Rows" in it["what"] and it["verdict"] == "possible" for it in plan.remedies())
+    rows = next(it for it in plan.remedies() if "Rows" in it["what"])
+    assert rows["verdict"] == "possible" and rows["command"].endswith("--stream")
     listed = tmp_path / "list.csv"
     listed.write_text("id,lower,upper,size\na,0,9,64\nb,1,3,32\n")
     first = stowage.plan(listed, capacity=80).remedies()[0]
     assert first["what"].startswith("Keep elsewhere") and "'b'" in first["what"] and first["bytes"] == 16
+
+
+def test_messages_name_arguments_as_python_has_them(tmp_path):
+    message = "give them with --dim batch=N --dim 'x[0]'=N (exactly N) or --dim batch=..N --dim 'x[0]'=..N"
+    expected = "give them with dim={'batch': N, 'x[0]': N} (exactly N) or dim={'batch': '..N', 'x[0]': '..N'}"
+    assert str(stowage.Error(message)) == expected
+    with pytest.raises(TypeError, match="did you mean 'capacity'"):
+        stowage.plan(tmp_path / "m.onnx", budget="64KiB")
+
+
+def test_pack_takes_names_in_tuples_and_other_columns():
+    assert stowage.pack([("a", 0, 2, 32), ("b", 1, 3, 64)]).peak == 96
+    assert stowage.pack([{"start": 0, "end": 2, "bytes": 32}, {"start": 1, "end": 3, "bytes": 64}]).peak == 96

@@ -125,6 +125,7 @@ async function isUsedByKeyboard() {
     join(examples, "classifier.onnx"),
   ]).toString();
   expect(`the plan is right: ${verdict}`, verdict.startsWith("valid"));
+  await page.frameLocator("iframe").getByText("Your peak").waitFor();
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");
   expect(

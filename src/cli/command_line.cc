@@ -241,6 +241,7 @@ void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
   add_models(app, command.inputs);
   add_files(app, command.output, "FILE to write: .svg a picture (traffic against memory size), or .json");
   add_planning_options(app, command, Strategies::all);
+  app.add_option("--jobs", command.jobs, "NUMBER of sizes that are planned at once. Default: 1");
   app.add_flag("--json", command.json, "Print JSON instead of a table");
   add_accepted_file(app, command.output, "--svg", Holds::svg);
 }
@@ -401,7 +402,8 @@ ExitStatus run_program(int argc, char** argv) {
     std::vector<std::string> taken = arguments;
     app.parse(taken);
   } catch (const CLI::ParseError& error) {
-    const std::string advice = stowage::cli::advice_for(app, {arguments.rbegin(), arguments.rend()});
+    std::string advice = stowage::cli::advice_for(app, {arguments.rbegin(), arguments.rend()});
+    if (advice.empty() && error.get_name() == "RequiredError") advice = stowage::cli::missing_in(app);
     if (error.get_exit_code() != 0 && !advice.empty()) {
       const auto given = app.get_subcommands();
       throw stowage::UsageError(fmt::format("{}\n`stowage {}--help` has the list", advice,

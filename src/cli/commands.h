@@ -101,6 +101,7 @@ struct SweepCommand {
   std::vector<std::string> inputs;
   ModelTexts model;
   PlanTexts plan;
+  std::size_t jobs = 1;
   bool json = false;
   FileTexts output;
 };
@@ -181,6 +182,8 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 /// Plans again, once for each other option that may lower the peak; each plan may take the time limit. What does
 /// not fit the model is left out. If cancelled, the rest is left out.
 [[nodiscard]] WhatIf what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan);
+/// Of these, what other options alone reach in a short time.
+[[nodiscard]] WhatIf quick_what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan);
 /// The pages that are asked for.
 [[nodiscard]] std::vector<base::OutputFile> report_of(const PlanCommand& command,
                                                       const std::vector<Input>& inputs, const Plan& plan,

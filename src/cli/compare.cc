@@ -59,6 +59,8 @@ ExitStatus run_sweep(const SweepCommand& command) {
   expect_different_files(files_of_models(command.inputs), command.output.named());
   const std::vector<WantedFile> files = wanted_files(command.output, {Holds::json, Holds::svg});
   SweepOptions options = parse_sweep_options(command.plan);
+  if (command.jobs == 0) throw UsageError("--jobs is 0, expected at least 1");
+  options.jobs = command.jobs;
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options.plan));
   print_notes(inputs);
   const InterruptWatch watch;

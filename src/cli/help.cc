@@ -94,6 +94,17 @@ void note_accepted(const CLI::App& app) {
   base::print(std::cerr, "stowage: note: {}; the old form still works in this version\n", advice);
 }
 
+std::string missing_in(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  if (given.empty()) return "there is no command, expected one, for instance `stowage plan model.onnx`";
+  for (const CLI::Option* const option : given[0]->get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    return fmt::format("{} needs {}: {}", given[0]->get_name(), option->get_name(),
+                       option->get_description());
+  }
+  return "";
+}
+
 std::string advice_for(const CLI::App& app, const std::vector<std::string>& arguments) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   const auto given = app.get_subcommands();

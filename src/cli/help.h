@@ -16,6 +16,9 @@ void use_short_help(CLI::App& app);
 /// Says on standard error what to write instead of options of an earlier version, if there are any.
 void note_accepted(const CLI::App& app);
 
+/// What the command that was given lacks: a command, a file or an option.
+[[nodiscard]] std::string missing_in(const CLI::App& app);
+
 /// What is wrong with a command line that was not understood, and what was probably meant: an unknown command or option.
 /// Empty: nothing more is known.
 [[nodiscard]] std::string advice_for(const CLI::App& app, const std::vector<std::string>& arguments);

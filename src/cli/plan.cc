@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -68,9 +69,31 @@ void print_objectives(const PlanResult& result, const PlanOptions& options, std:
   }
 }
 
-/// What may lower the peak of a plan that needs too much: up to three ways, first those that were tried, then those with
-/// a command, then those that save most.
-void print_remedies(const std::vector<Remedy>& all) {
+/// What may help a plan that needs so many bytes too much: what was tried, what is cheap to try, and what the plan says
+/// about itself.
+std::vector<Remedy> remedies_for(const PlanCommand& command, const std::vector<Input>& inputs,
+                                 const PlanOptions& options, const Plan& plan, Bytes most_bytes,
+                                 WhatIf tried) {
+  const bool has_graph =
+      std::ranges::any_of(inputs, [](const Input& it) { return std::holds_alternative<Graph>(it.content); });
+  if (!command.what_if && has_graph) tried = quick_what_if(command, options, plan);
+  std::vector<Remedy> remedies = std::move(tried.tried);
+  const auto is_tried = [count = remedies.size(), &remedies](const Remedy& it) {
+    const auto tried_ones = std::span(remedies).first(count);
+    return std::ranges::find(tried_ones, it.what, &Remedy::what) != tried_ones.end();
+  };
+  std::ranges::move(spill_remedies(plan, most_bytes, options.solve), std::back_inserter(remedies));
+  for (Remedy& it : remedies_of(plan, command.typed)) {
+    // TensorFlow Lite Micro takes no other order, rows or memories.
+    if (command.is_for_tflm) it.command.clear();
+    if (!is_tried(it)) remedies.push_back(std::move(it));
+  }
+  return remedies;
+}
+
+/// What may lower the peak of a plan that needs so many bytes too much: up to three ways, first those that were tried,
+/// then those with a command, then those that save most.
+void print_remedies(const std::vector<Remedy>& all, Bytes missing) {
   constexpr std::size_t most = 3;
   using Verdict = Remedy::Verdict;
   std::vector<Remedy> ways;
@@ -85,8 +108,10 @@ void print_remedies(const std::vector<Remedy>& all) {
   ways.resize(std::min(ways.size(), most));
   for (const Remedy& it : ways) {
     const bool is_found = it.verdict == Verdict::found;
-    const std::string bytes =
-        it.bytes ? fmt::format(", {}{} bytes less", is_found ? "" : "at most ", *it.bytes) : std::string();
+    const std::string bytes = it.bytes
+                                  ? fmt::format(", {}{} bytes less{}", is_found ? "" : "at most ", *it.bytes,
+                                                is_found && *it.bytes >= missing ? ", so it fits" : "")
+                                  : std::string();
     const std::string command = it.command.empty() ? std::string() : ": " + it.command;
     base::print(std::cerr, "stowage: may help: {}{}{}\n", it.what, bytes, command);
   }
@@ -144,15 +169,14 @@ std::optional<Bytes> missed_size(const PlanCommand& command, const PlanResult& r
 }
 
 /// What TensorFlow Lite Micro needs for a model that may be for it.
-void write_runtime(const PlanCommand& command, const Plan& plan, std::ostream& out) {
+void write_runtime(const PlanCommand& command, const Plan& plan, std::ostream& out, std::string_view before) {
   if (plan.models.size() != 1 || plan.models[0].format != ModelFormat::tflite) return;
   const std::string file = parse_models(command.inputs)[0].file;
   if (const std::optional<Bytes> bytes = own_arena_of(file))
     base::print(out,
-                "\nTensorFlow Lite Micro needs a tensor_arena of {} bytes for this model by itself (pointers "
-                "of 32 bits); "
-                "`stowage tflm {}` plans for it\n",
-                *bytes, shell_word(file));
+                "{}TensorFlow Lite Micro needs a tensor_arena of {} bytes for this model by itself (pointers "
+                "of 32 bits); `stowage tflm {}` plans for it\n",
+                before, *bytes, shell_word(file));
 }
 
 bool has_standard_output(const std::vector<base::OutputFile>& outputs) {
@@ -263,15 +287,12 @@ ExitStatus run_plan(const PlanCommand& given) {
   const std::optional<Bytes> most_bytes = missed_size(command, result, planned, needed);
   const bool is_met = !most_bytes;
   std::vector<Remedy> remedies;
-  if (!is_met) {
-    remedies = std::move(others.tried);
-    std::ranges::move(spill_remedies(result.plan, *most_bytes, options.solve), std::back_inserter(remedies));
-    std::ranges::move(remedies_of(result.plan, command.typed), std::back_inserter(remedies));
-  }
+  if (!is_met) remedies = remedies_for(command, inputs, options, result.plan, *most_bytes, std::move(others));
   ExitStatus budget = ExitStatus::done;
   if (!command.budget.empty()) {
     std::ostream& line = has_standard_output(outputs) ? std::cerr : std::cout;
     budget = print_budget(command, result.plan, line, needed);
+    if (!tflm) write_runtime(command, result.plan, line, "");
   } else if (command.print_loops) {
     write_loops(result.plan, std::cout);
   } else if (command.json) {
@@ -280,14 +301,14 @@ ExitStatus run_plan(const PlanCommand& given) {
     write_summary(result.plan, out);
     print_objectives(result, options, out);
     write_tflm_output(planned, command, inputs, out);
-    if (!tflm) write_runtime(command, result.plan, out);
+    if (!tflm) write_runtime(command, result.plan, out, "\n");
   }
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())
     base::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
   const ExitStatus fit = tflm ? report_arena(planned) : report_fit(result);
   const ExitStatus status = fit == ExitStatus::done ? budget : fit;
-  if (status == ExitStatus::not_met) print_remedies(remedies);
+  if (status == ExitStatus::not_met) print_remedies(remedies, needed - most_bytes.value_or(needed));
   return status;
 }
 

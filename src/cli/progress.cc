@@ -51,8 +51,8 @@ class Line {
   [[nodiscard]] std::string text() const {
     constexpr double percent = 100;
     const std::chrono::duration<double> taken = Clock::now() - begin_;
-    std::string text = what_.empty() ? std::string("reading and ordering")
-                                     : fmt::format("{} {:.0f} %", what_, percent * fraction_);
+    std::string text = what_.empty() ? "reading and ordering" : what_;
+    if (percent * fraction_ >= 1) text += fmt::format(", {:.0f} %", percent * fraction_);
     text += fmt::format(", {:.1f} s", taken.count());
     if (limit_.count() > 0) {
       text += taken < limit_ ? fmt::format(", {:.1f} s left", (limit_ - taken).count())

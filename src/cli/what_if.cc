@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/models.h"
+#include "cli/typed.h"
 #include "stowage/error.h"
 
 namespace stowage::cli {
@@ -37,8 +40,7 @@ class Trials {
   }
 
   WhatIf all() && {
-    const auto is_working = [](const Memory& memory) { return memory.role == MemoryRole::working; };
-    if (std::ranges::count_if(options_.memories, is_working) > 1) {
+    if (has_several_memories()) {
       fast_memory();
     } else {
       others_of_options();
@@ -48,7 +50,20 @@ class Trials {
     return std::move(result_);
   }
 
+  WhatIf quick() && {
+    SolveOptions& solve = options_.solve;
+    solve.time_limit = std::min<std::chrono::duration<double>>(solve.time_limit, std::chrono::seconds(1));
+    if (solve.effort) solve.effort = *solve.effort / 4;
+    solve.progress = {};
+    if (!has_several_memories()) others_of_options();
+    return std::move(result_);
+  }
+
  private:
+  [[nodiscard]] bool has_several_memories() const {
+    return std::ranges::count(options_.memories, MemoryRole::working, &Memory::role) > 1;
+  }
+
   /// A figure of a plan, whose search may have been cut short.
   struct Figure {
     Bytes bytes = 0;
@@ -100,7 +115,11 @@ class Trials {
       try_option("Another order of operators", replaced("--order keep", "--order search"),
                  [](PlanOptions& it) { it.order = Order::search; });
     }
-    if (options_.io == Io::arena && options_.target == Target::any) {
+    if (options_.target == Target::tflm) {
+      generated_code();
+      return;
+    }
+    if (options_.io == Io::arena) {
       try_option("Inputs and outputs in memory of the caller", typed_ + " --io external",
                  [](PlanOptions& it) { it.io = Io::external; });
     }
@@ -119,6 +138,19 @@ class Trials {
         it.stream->recompute_from = 1;
       });
     }
+  }
+
+  /// TensorFlow Lite Micro runs whole operators; C of ours does not.
+  void generated_code() {
+    if (command_.inputs.size() != 1) return;
+    try_option("C that runs the network row by row",
+               fmt::format("stowage generate {} --stream --io rows -o DIRECTORY",
+                           shell_word(parse_models(command_.inputs)[0].file)),
+               [](PlanOptions& it) {
+                 it.target = Target::any;
+                 it.stream.emplace();
+                 it.io = Io::rows;
+               });
   }
 
   void granules() {
@@ -254,6 +286,10 @@ class Trials {
 
 WhatIf what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan) {
   return Trials(command, options, plan).all();
+}
+
+WhatIf quick_what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan) {
+  return Trials(command, options, plan).quick();
 }
 
 }  // namespace stowage::cli

@@ -133,9 +133,13 @@ namespace {
 constexpr std::array<std::string_view, 8> buffer_columns{"id",   "lower",     "upper",  "end",
                                                          "size", "alignment", "offset", "gaps"};
 
-/// What minimalloc calls them, too.
-constexpr std::array<ColumnName, 4> other_names{
-    {{"buffer_id", "id"}, {"buffer", "id"}, {"start", "lower"}, {"begin", "lower"}}};
+/// What minimalloc and others call them.
+constexpr std::array<ColumnName, 6> other_names{{{"buffer_id", "id"},
+                                                 {"buffer", "id"},
+                                                 {"name", "id"},
+                                                 {"start", "lower"},
+                                                 {"begin", "lower"},
+                                                 {"bytes", "size"}}};
 
 /// Positions at which only a window of the buffer is needed; an empty window: nothing is.
 struct Gap {

@@ -253,6 +253,11 @@ Input read_graph_json(const Source& source, const ImportOptions& options) {
   refuse_shape_options(options, "graph JSON");
   const Json::Value value = Json::parse(source.bytes);
   const Json document(value);
+  if (value.is_array())
+    throw Error(
+        document.place(),
+        "is an array, expected an object; a list of buffers is CSV with the columns id,lower,upper,size, and "
+        "stowage.pack in Python takes its dicts");
   expect_format(document, "stowage-graph");
   Input input = GraphReader(document, source.folder, options.constants).run();
   auto& graph = std::get<Graph>(input.content);

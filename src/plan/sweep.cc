@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
+#include <thread>
 
+#include "base/side_by_side.h"
 #include "base/text.h"
 #include "plan/least_cost.h"
 #include "stowage/error.h"
@@ -26,8 +30,14 @@ class Sweeper {
   }
 
   /// None when cancelled.
-  std::optional<SweepRow> row(Bytes size) {
+  std::optional<SweepRow> row(Bytes size) const {
     PlanOptions options = options_.plan;
+    if (options_.jobs > 1) {
+      std::size_t& threads = options.solve.threads;
+      if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+      threads = std::max<std::size_t>(1, threads / options_.jobs);
+      options.solve.progress = {};
+    }
     options.memories[options_.memory].capacity = size;
     options.moves = Moves::none;
     SweepRow row{.size = size};
@@ -85,18 +95,22 @@ std::vector<SweepRow> sweep(std::span<const Input> inputs, const SweepOptions& o
       throw UsageError(
           fmt::format("{} is a buffer list, which does not say who reads and writes", input.info.source));
   }
-  Sweeper sweeper(inputs, options);
-  std::vector<SweepRow> rows;
-  for (const Bytes size : options.sizes) {
+  const Sweeper sweeper(inputs, options);
+  const std::size_t count = options.sizes.size();
+  std::vector<std::optional<SweepRow>> found(count);
+  std::mutex reporting;
+  base::run_side_by_side(0, count, options.jobs, [&](std::size_t task, std::size_t) {
     if (options.plan.solve.progress) {
-      options.plan.solve.progress(
-          fmt::format("{} bytes", size),
-          static_cast<double>(rows.size()) / static_cast<double>(options.sizes.size()));
+      const std::scoped_lock lock(reporting);
+      options.plan.solve.progress(fmt::format("{} bytes", options.sizes[task]),
+                                  static_cast<double>(task) / static_cast<double>(count));
     }
-    auto row = sweeper.row(size);
-    if (!row) break;
-    rows.push_back(std::move(*row));
-  }
+    found[task] = sweeper.row(options.sizes[task]);
+    return found[task].has_value();
+  });
+  std::vector<SweepRow> rows;
+  for (std::optional<SweepRow>& row : found)
+    if (row) rows.push_back(*std::move(row));
   return rows;
 }
 

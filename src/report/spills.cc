@@ -53,12 +53,11 @@ std::vector<Remedy> spill_remedies(const Plan& plan, Bytes capacity, const Solve
   }
   if (advice.spills.size() > most_named)
     names += fmt::format(" and {} more", advice.spills.size() - most_named);
-  const std::string proof = advice.bytes == advice.least
-                                ? "no others have fewer bytes"
-                                : fmt::format("at least {} bytes must go", advice.least);
-  return {{.verdict = Remedy::Verdict::possible,
-           .what = fmt::format("Keep elsewhere, or let live shorter: {}: buffers of {} bytes, {}", names,
-                               advice.bytes, proof),
+  const std::string proof =
+      advice.bytes == advice.least ? "no choice has fewer" : fmt::format("at least {} must go", advice.least);
+  return {{.verdict = advice.fits ? Remedy::Verdict::found : Remedy::Verdict::possible,
+           .what = fmt::format("Keep elsewhere, or let live shorter, buffers of {} bytes ({}): {}",
+                               advice.bytes, proof, names),
            .why = advice.fits
                       ? "Offsets of the others within the capacity were found."
                       : "The live bytes of the others are within the capacity; offsets were not found yet.",

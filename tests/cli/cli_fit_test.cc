@@ -173,7 +173,7 @@ TEST(CliAdvice, AListSaysWhatToKeepElsewhere) {
   const ProcessResult result = run_stowage(directory.path(), {"plan", "list.csv", "--capacity", "80"});
   EXPECT_EQ(result.status, 1);
   EXPECT_TRUE(has_part(result.errors,
-                       "Keep elsewhere, or let live shorter: 'b': buffers of 32 bytes, no others have fewer"))
+                       "Keep elsewhere, or let live shorter, buffers of 32 bytes (no choice has fewer): 'b'"))
       << result.errors;
   const ProcessResult shorter = run_stowage(directory.path(), {"plan", "list.csv", "--budget", "64"});
   EXPECT_TRUE(has_part(shorter.errors, "'b', 'c'")) << shorter.errors;

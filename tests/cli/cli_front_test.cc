@@ -125,6 +125,31 @@ TEST_F(CliFront, SaysWhatWasProbablyMeant) {
   EXPECT_FALSE(says(run({"plan", "list.csv", "--xyzzy"}).errors, "did you mean"));
 }
 
+TEST_F(CliFront, SaysWhatIsMissing) {
+  const auto errors_of = [&](const Arguments& arguments) {
+    const ProcessResult result = run(arguments);
+    EXPECT_EQ(result.status, wrong_usage);
+    return result.errors;
+  };
+  EXPECT_TRUE(
+      says(errors_of({}), "there is no command, expected one, for instance `stowage plan model.onnx`"));
+  EXPECT_TRUE(says(errors_of({"plan"}), "plan needs models: Models (ONNX"));
+  EXPECT_TRUE(says(errors_of({"report", "list.csv"}), "report needs --output: FILE for the page (HTML)"));
+  EXPECT_TRUE(says(errors_of({"fit", "m.tflite"}), "fit needs --board: NAME that `stowage devices` lists"));
+}
+
+TEST_F(CliFront, ReadsColumnsAsOthersCallThem) {
+  directory.write("other.csv", "name,start,end,bytes\na,0,1,64\nb,1,2,32\n");
+  const ProcessResult other = run({"plan", "other.csv"});
+  EXPECT_EQ(other.status, done) << other.errors;
+  EXPECT_TRUE(says(other.output, "96 bytes")) << other.output;
+  directory.write("list.json", R"([{"id": "a", "lower": 0, "upper": 2, "size": 64}])");
+  const ProcessResult array = run({"plan", "list.json"});
+  EXPECT_EQ(array.status, rejected);
+  EXPECT_TRUE(says(array.errors, "a list of buffers is CSV with the columns id,lower,upper,size"))
+      << array.errors;
+}
+
 TEST_F(CliFront, NamesTheCommandForAnotherKindOfFile) {
   ASSERT_EQ(run({"plan", "list.csv", "-o", "a.json", "-o", "b.json"}).status, done);
   const ProcessResult report = run({"report", "open.onnx", "-o", "page.html"});

@@ -285,11 +285,19 @@ TEST(CliReport, SaysWhatMayHelpWhereAPlanNeedsTooMuch) {
     arguments.insert(arguments.begin(), {"plan", "classifier.onnx"});
     return run_stowage(STOWAGE_EXAMPLES, arguments);
   };
-  const std::string rows = "may help: Rows instead of whole tensors: stowage plan classifier.onnx";
+  const std::string rows = "bytes less: stowage plan classifier.onnx";
+  const std::string whole =
+      "may help: Rows instead of whole tensors, 61";  // and 4 digits that depend on the time
   const ProcessResult over = plan({"--budget", "64KiB"});
   EXPECT_EQ(over.status, not_met);
   EXPECT_NE(over.errors.find(rows + " --budget 64KiB --stream\n"), std::string::npos) << over.errors;
+  EXPECT_NE(over.errors.find(whole), std::string::npos) << over.errors;
   EXPECT_EQ(std::ranges::count(over.errors, '\n'), 3) << over.errors;
+  const ProcessResult by_rows = plan({"--budget", "66KiB"});
+  EXPECT_NE(
+      by_rows.errors.find("Rows, also of inputs and outputs, 671360 bytes less, so it fits: stowage plan"),
+      std::string::npos)
+      << by_rows.errors;
   const ProcessResult missed = plan({"--capacity", "64KiB"});
   EXPECT_EQ(missed.status, not_met);
   EXPECT_NE(missed.errors.find(rows), std::string::npos) << missed.errors;

@@ -78,6 +78,19 @@ TEST(CliSweep, PrintsATableADocumentAndAPlot) {
             sweep.at("sizes").back().at("plans").front().at("slow_traffic"));
 }
 
+TEST(CliSweep, PlansSeveralSizesAtOnce) {
+  const TemporaryDirectory directory;
+  directory.write("net.json", graph_text());
+  const auto swept = [&](const std::string& jobs) {
+    return run_stowage(directory.path(), {"sweep", "net.json", "--memory", "SRAM=256..1KiB", "--effort",
+                                          "100", "--threads", "1", "--jobs", jobs});
+  };
+  const ProcessResult one = swept("1");
+  EXPECT_EQ(one.status, 0) << one.errors;
+  EXPECT_EQ(swept("3").output, one.output);
+  EXPECT_EQ(swept("0").status, 2);
+}
+
 TEST(CliSweep, SaysWhatIsWrong) {
   const TemporaryDirectory directory;
   directory.write("net.json", graph_text());
