@@ -297,6 +297,7 @@ class Joiner {
       return pair(node, output);
     constexpr std::array of_one{"AveragePool"sv, "GlobalAveragePool"sv, "LeakyRelu"sv, "Sigmoid"sv};
     if (std::ranges::find(of_one, type) != of_one.end()) return function(node, output);
+    if (type == "Relu") return relu(node, output);
     if (type == "ReduceMean") return mean(node, output);
     if (type == "Concat") return join_inputs(node, output);
     constexpr std::array moving{"MaxPool"sv,      "Slice"sv,        "Identity"sv,
@@ -363,6 +364,15 @@ class Joiner {
     const auto x = stored(node.input[0]);
     if (!x || !has_type_of(*x, output)) return std::nullopt;
     return made(node, linear(node), "com.microsoft", {x->name, x->scale, x->zero, output.scale, output.zero});
+  }
+
+  /// A leaky one that leaks nothing.
+  std::optional<NodeProto> relu(const NodeProto& node, const Stored& output) {
+    auto it = function(node, output);
+    if (!it) return std::nullopt;
+    it->op_type = "QLinearLeakyRelu";
+    it->attribute = {{.name = "alpha", .value = 0.0F}};
+    return it;
   }
 
   /// Its axes are an attribute, or a second input that becomes one.

@@ -168,6 +168,7 @@ TEST(OnnxQuantized, FunctionsAndMeansRunOnBytes) {
   const auto axes = [](const Shape& list) { return attribute("axes", list); };
   EXPECT_EQ(types_of(between("Sigmoid", {})), (std::vector<std::string>{"com.microsoft.QLinearSigmoid"}));
   EXPECT_EQ(types_of(between("LeakyRelu", {})), (std::vector<std::string>{"com.microsoft.QLinearLeakyRelu"}));
+  EXPECT_EQ(types_of(between("Relu", {})), (std::vector<std::string>{"com.microsoft.QLinearLeakyRelu"}));
   EXPECT_EQ(types_of(between("Sub", {}, 2)), (std::vector<std::string>{"stowage.QLinearSub"}));
   EXPECT_EQ(types_of(between("AveragePool", {half})),
             (std::vector<std::string>{"com.microsoft.QLinearAveragePool"}));
@@ -181,6 +182,11 @@ TEST(OnnxQuantized, FunctionsAndMeansRunOnBytes) {
   EXPECT_EQ(peak_of(between("Sub", {}, 2)), 384);
   EXPECT_EQ(peak_of(between("AveragePool", {half, stride})), 256);
   EXPECT_EQ(peak_of(between("MaxPool", {half, stride})), 256);
+}
+
+TEST(OnnxQuantized, ReluOfBytesIsThatOfRealNumbers) {
+  const onnx::ModelProto model = testing::onnx_model(between("Relu", {}));
+  EXPECT_EQ(output_of(network_of(model), 3), output_of(network_of(with_real_outputs(model)), 3));
 }
 
 TEST(OnnxQuantized, MeansAreThoseOfRealNumbersOverAnyAxes) {
