@@ -227,10 +227,12 @@ Position read_upper(const CsvReader& csv) {
 
 bool looks_like_buffer_csv(std::string_view text) {
   const CsvReader header(text);
-  return header.has_column("id") ||
-         (header.has_column("size") && std::ranges::any_of(other_names, [&](const ColumnName& name) {
-            return name.known == "id" && header.has_column(name.given);
-          }));
+  const auto has = [&](std::string_view known) {
+    return header.has_column(known) || std::ranges::any_of(other_names, [&](const ColumnName& other) {
+             return other.known == known && header.has_column(other.given);
+           });
+  };
+  return header.has_column("id") || (has("id") && has("lower") && has("size"));
 }
 
 Problem read_buffer_csv(std::string_view text) {

@@ -59,7 +59,7 @@ class CsvReader {
   std::deque<std::string> quoted_;  ///< Fields of this row that were quoted; all others are in the text.
 };
 
-/// Whether the header is that of a buffer list, of stowage or minimalloc, as far as ids and sizes go.
+/// Whether the header is that of a buffer list: it has ids, or other names of ids, lives and sizes.
 [[nodiscard]] bool looks_like_buffer_csv(std::string_view text);
 
 /// Reads a buffer list: columns `id,lower,upper,size` in any order (or `end`, inclusive, instead of `upper`);

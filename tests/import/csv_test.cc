@@ -210,6 +210,7 @@ TEST(Csv, ContentDecidesWhatItIs) {
   for (const char* const name : {"list.csv", "list.txt", "list", "-", ""}) {
     EXPECT_EQ(parse_input(list, name).info.format, ModelFormat::csv) << name;
     EXPECT_EQ(parse_input(of_minimalloc, name).info.format, ModelFormat::csv) << name;
+    EXPECT_EQ(parse_input("name,start,end,bytes\na,0,1,64\n", name).info.format, ModelFormat::csv) << name;
     EXPECT_EQ(parse_input(sequence, name).info.format, ModelFormat::ops) << name;
   }
   EXPECT_THROW((void)parse_input("buffer,colour\na,blue\n", "list.txt"), Error);
