@@ -10,6 +10,7 @@
 
 #include "generate/element_loops.h"
 #include "generate/text.h"
+#include "generate/windows.h"
 #include "kernels/kernels.h"
 #include "kernels/tflite/fixed_point.h"
 #include "kernels/tflite/softmax.h"

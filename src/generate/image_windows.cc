@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "generate/images.h"
+#include "generate/text.h"
 #include "kernels/onnx/convolution.h"
 
 namespace stowage::generate {
