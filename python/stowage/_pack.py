@@ -180,8 +180,8 @@ def pack(
     what fast memory is for.
 
     One table stands for the three arrays, too: a DataFrame, a structured array, a dict of columns, or a list of dicts,
-    with lower (or start), upper (or end), size (or bytes), and perhaps alignment and offset, which pins; or a list of tuples
-    (lower, upper, size), perhaps with an alignment behind, or a name in front.
+    with lower (or start), upper (or end), size (or bytes), and perhaps alignment and offset, which pins; or a list of
+    tuples (lower, upper, size), perhaps with an alignment behind, or a name in front.
 
     >>> stowage.pack([(0, 2, 32), (1, 3, 64)]).peak
     96
