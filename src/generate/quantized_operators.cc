@@ -330,6 +330,7 @@ void emit_scaled_gemm(Writer& writer) {
 void call_mean(Writer& writer, std::int64_t planes) {
   const kernels::Argument& x = input_of(writer, 0);
   expect_byte(x);
+  if (planes == 0) refuse("it has no elements");
   const std::int64_t count = kernels::count_of(x.shape) / planes;
   const float factor = scale_of(writer, 1) / (scale_of(writer, 3) * static_cast<float>(count));
   writer.need("stowage_q8");
@@ -383,6 +384,9 @@ void emit_scaled_average_pool(Writer& writer) {
   expect_byte(x);
   const onnx_ops::Window window = onnx_ops::window_of(signature, x.shape, signature.outputs.at(0)->shape,
                                                       signature.attributes.integers("kernel_shape", {}));
+  constexpr std::int64_t most_elements = 4096;  // each has a factor of 5 bytes
+  if (window.elements() > most_elements)
+    refuse("its windows have {} elements, expected at most {}", window.elements(), most_elements);
   const ImageWindows it = image_windows(writer, window, x.shape[1], x.shape[1]);
   std::vector<std::int32_t> mantissas;
   std::vector<std::int8_t> shifts;

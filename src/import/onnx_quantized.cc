@@ -378,7 +378,10 @@ class Joiner {
   /// Its axes are an attribute, or a second input that becomes one.
   std::optional<NodeProto> mean(const NodeProto& node, const Stored& output) {
     auto it = function(node, output);
-    if (!it || node.input.size() < 2 || node.input[1].empty()) return it;
+    const bool has_list = node.input.size() > 1 && !node.input[1].empty();
+    const bool has_none = !has_list && wire::attribute_of<Shape>(node, "axes") == nullptr;
+    if (has_none && integer_of(node, "noop_with_empty_axes", 0) != 0) return std::nullopt;  // nothing
+    if (!it || !has_list) return it;
     const auto axes = value(node.input[1]);
     if (!axes || axes->integers.empty()) return std::nullopt;
     it->attribute.push_back({.name = "axes", .value = axes->integers});

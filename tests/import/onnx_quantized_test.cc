@@ -189,6 +189,13 @@ TEST(OnnxQuantized, ReluOfBytesIsThatOfRealNumbers) {
   EXPECT_EQ(output_of(network_of(model), 3), output_of(network_of(with_real_outputs(model)), 3));
 }
 
+TEST(OnnxQuantized, MeansOverNoAxesStayReal) {
+  testing::OnnxParts parts = between("ReduceMean", {attribute("noop_with_empty_axes", std::int64_t{1})});
+  const std::vector<std::string> types = types_of(parts);
+  EXPECT_EQ(std::ranges::count(types, "ReduceMean"), 1);
+  EXPECT_EQ(rounding_operators(types), 0U);
+}
+
 TEST(OnnxQuantized, MeansAreThoseOfRealNumbersOverAnyAxes) {
   for (const Shape& axes : {Shape{2, 3}, Shape{1}, Shape{-1}, Shape{1, 3}, Shape{0, 1, 2, 3}}) {
     for (const std::int64_t keeps : {0, 1}) {
