@@ -3,9 +3,11 @@
 // control.cc.
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 
 #include "operators/families.h"
+#include "operators/multiplies.h"
 #include "operators/readings.h"
 #include "operators/shapes.h"
 #include "operators/tflite_shapes.h"
@@ -214,26 +216,104 @@ std::optional<CarriedAxis> carried_by_network(const Site& site) {
   return along_steps(site, site.attributes().integer("time_major", 0) == 0);
 }
 
+/// Every step multiplies each of these weights once for each element of the batch. Gates that are multiplied by each
+/// other do not count, like other operators that work element by element.
+std::optional<std::int64_t> multiplies_of_steps(const Site& site, std::size_t input,
+                                                std::initializer_list<std::size_t> weights) {
+  const Shape steps = site.input_shape(input);
+  if (steps.empty()) return 0;
+  std::optional<std::int64_t> each = 0;
+  for (const std::size_t i : weights) {
+    if (each && site.has_input(i) && !site.input_shape(i).empty())
+      each = base::checked_add(*each, element_count(site.input_shape(i)));
+  }
+  return each ? products_of(Shape(steps.begin(), steps.end() - 1), *each) : std::nullopt;
+}
+
+/// Weights of the input and of the state, of all gates and directions.
+std::optional<std::int64_t> multiplies_of_recurrent(const Site& site) {
+  return multiplies_of_steps(site, 0, {1, 2});
+}
+
+/// Weights of the input and of the state for each of four gates, and of a projection; or the four gates in one.
+std::optional<std::int64_t> multiplies_of_lstm(const Site& site) {
+  constexpr std::size_t inputs_of_basic_kernel = 5;
+  if (site.op().inputs.size() == inputs_of_basic_kernel) return multiplies_of_steps(site, 0, {2});
+  return multiplies_of_steps(site, 0, {1, 2, 3, 4, 5, 6, 7, 8, 16});
+}
+
+/// Also TFLite's operator of that name, whose input is a matrix (facts_of).
+std::optional<std::int64_t> multiplies_of_named_lstm(const Site& site) {
+  constexpr std::size_t rank = 3;
+  return site.input_shape(0).size() == rank ? multiplies_of_recurrent(site) : multiplies_of_lstm(site);
+}
+
+std::optional<std::int64_t> added_up(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  return a && b ? base::checked_add(*a, *b) : std::nullopt;
+}
+
+/// The same forward and backward, and weights of a second input.
+std::optional<std::int64_t> multiplies_of_two_way_lstm(const Site& site) {
+  return added_up(
+      multiplies_of_steps(site, 0, {1, 2, 3, 4, 5, 6, 7, 8, 16, 18, 19, 20, 21, 22, 23, 24, 25, 33}),
+      multiplies_of_steps(site, 39, {40, 41, 42, 43, 44, 45, 46, 47}));
+}
+
+std::optional<std::int64_t> multiplies_of_two_way_recurrent(const Site& site) {
+  return added_up(multiplies_of_steps(site, 0, {1, 2, 5, 6}), multiplies_of_steps(site, 9, {10, 11}));
+}
+
 }  // namespace
 
 std::span<const Facts> sequence_family() {
   static constexpr Facts rows[] = {
       {.onnx = "Attention", .shape = shapes::attention, .inputs = 3},
-      {.onnx = "GRU", .shape = shapes::recurrent, .inputs = 3, .rows = recurrent, .carries = carried_state},
-      {.onnx = "LSTM", .shape = shapes::recurrent, .inputs = 3, .rows = recurrent, .carries = carried_states},
+      {.onnx = "GRU",
+       .shape = shapes::recurrent,
+       .inputs = 3,
+       .rows = recurrent,
+       .carries = carried_state,
+       .multiplies = multiplies_of_recurrent},
+      {.onnx = "LSTM",
+       .shape = shapes::recurrent,
+       .inputs = 3,
+       .rows = recurrent,
+       .carries = carried_states,
+       .multiplies = multiplies_of_named_lstm},
       {.onnx = "LinearAttention", .shape = shapes::linear_attention, .inputs = 3},
-      {.onnx = "RNN", .shape = shapes::recurrent, .inputs = 3, .rows = recurrent, .carries = carried_state},
+      {.onnx = "RNN",
+       .shape = shapes::recurrent,
+       .inputs = 3,
+       .rows = recurrent,
+       .carries = carried_state,
+       .multiplies = multiplies_of_recurrent},
       {.onnx = "RotaryEmbedding", .shape = shapes::like_first, .inputs = 3},
-      {.onnx = "com.microsoft.DynamicQuantizeLSTM", .shape = shapes::quantized_recurrent, .inputs = 3},
-      {.tflite = "BIDIRECTIONAL_SEQUENCE_LSTM", .shape = tflite_shapes::two_way_lstm},
-      {.tflite = "BIDIRECTIONAL_SEQUENCE_RNN", .shape = tflite_shapes::two_way_recurrent},
-      {.tflite = "LSTM", .shape = tflite_shapes::lstm, .carries = carried_states},
-      {.tflite = "RNN", .shape = tflite_shapes::recurrent, .carries = carried_state},
-      {.tflite = "SVDF", .shape = tflite_shapes::svdf},
+      {.onnx = "com.microsoft.DynamicQuantizeLSTM",
+       .shape = shapes::quantized_recurrent,
+       .inputs = 3,
+       .multiplies = multiplies_of_recurrent},
+      {.tflite = "BIDIRECTIONAL_SEQUENCE_LSTM",
+       .shape = tflite_shapes::two_way_lstm,
+       .multiplies = multiplies_of_two_way_lstm},
+      {.tflite = "BIDIRECTIONAL_SEQUENCE_RNN",
+       .shape = tflite_shapes::two_way_recurrent,
+       .multiplies = multiplies_of_two_way_recurrent},
+      {.tflite = "LSTM",
+       .shape = tflite_shapes::lstm,
+       .carries = carried_states,
+       .multiplies = multiplies_of_lstm},
+      {.tflite = "RNN",
+       .shape = tflite_shapes::recurrent,
+       .carries = carried_state,
+       .multiplies = multiplies_of_recurrent},
+      {.tflite = "SVDF", .shape = tflite_shapes::svdf, .multiplies = multiplies_of_recurrent},
       {.tflite = "UNIDIRECTIONAL_SEQUENCE_LSTM",
        .shape = tflite_shapes::sequence_lstm,
-       .carries = carried_by_network},
-      {.tflite = "UNIDIRECTIONAL_SEQUENCE_RNN", .shape = tflite_shapes::sequence_recurrent},
+       .carries = carried_by_network,
+       .multiplies = multiplies_of_lstm},
+      {.tflite = "UNIDIRECTIONAL_SEQUENCE_RNN",
+       .shape = tflite_shapes::sequence_recurrent,
+       .multiplies = multiplies_of_recurrent},
   };
   return rows;
 }

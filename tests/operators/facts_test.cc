@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "kernels/kernels.h"
+#include "stowage/network.h"
 
 namespace stowage {
 namespace {
@@ -52,6 +53,56 @@ TEST(Facts, FewNamesAreInBothFormats) {
     }
   }
   EXPECT_EQ(both, (std::set<std::string_view>{"LSTM", "RNN"}));
+}
+
+/// What an operator multiplies, whose inputs have these shapes; an empty one is left out.
+std::optional<std::int64_t> multiplies(const std::string& type, const std::vector<Shape>& inputs) {
+  Graph graph;
+  Operator op{.type = type};
+  const auto add = [&](const Shape& shape) {
+    Bytes bytes = 4;
+    for (const std::int64_t extent : shape) bytes *= extent;
+    graph.tensors.push_back({.name = "t" + std::to_string(graph.tensors.size()), .bytes = bytes});
+    graph.tensors.back().shape = shape;
+    return graph.tensors.size() - 1;
+  };
+  for (const Shape& shape : inputs)
+    op.inputs.push_back(shape.empty() ? std::nullopt : std::optional<TensorId>(add(shape)));
+  op.outputs.emplace_back(add(inputs[0]));
+  graph.subgraphs.emplace_back().operators.push_back(op);
+  Network network{.input = {.content = graph}, .details = {{OperatorDetails{}}}};
+  network.quantizations.resize(graph.tensors.size());
+  add_rows(network);
+  return network.graph().subgraphs[0].operators[0].multiplies;
+}
+
+/// Each step multiplies each weight with the input or the state, for each element of the batch.
+TEST(Facts, RecurrentOperatorsCountWhatTheyMultiply) {
+  // 7 steps of a batch of 2; 3 inputs, 5 hidden
+  const Shape sequence{7, 2, 3};
+  EXPECT_EQ(multiplies("LSTM", {sequence, {1, 20, 3}, {1, 20, 5}, {1, 40}}), 7 * 2 * 20 * (3 + 5));
+  EXPECT_EQ(multiplies("LSTM", {sequence, {2, 20, 3}, {2, 20, 5}}), 2 * 7 * 2 * 20 * (3 + 5));
+  EXPECT_EQ(multiplies("GRU", {sequence, {1, 15, 3}, {1, 15, 5}}), 7 * 2 * 15 * (3 + 5));
+  EXPECT_EQ(multiplies("RNN", {sequence, {1, 5, 3}, {1, 5, 5}}), 7 * 2 * 5 * (3 + 5));
+  EXPECT_EQ(multiplies("com.microsoft.DynamicQuantizeLSTM", {sequence, {1, 3, 20}, {1, 5, 20}}),
+            7 * 2 * 20 * (3 + 5));
+  const Shape in{5, 3};
+  const Shape of_state{5, 5};
+  const Shape bias{5};
+  EXPECT_EQ(
+      multiplies("UNIDIRECTIONAL_SEQUENCE_LSTM", {sequence, in, in, in, in, of_state, of_state, of_state,
+                                                  of_state, bias, bias, bias, bias, bias, bias, bias}),
+      7 * 2 * 20 * (3 + 5));
+  EXPECT_EQ(multiplies("UNIDIRECTIONAL_SEQUENCE_LSTM",
+                       {sequence, {}, in, in, in, {}, of_state, of_state, of_state}),
+            7 * 2 * 15 * (3 + 5));
+  EXPECT_EQ(multiplies("LSTM", {{2, 3}, {2, 5}, {20, 8}, {20}, {2, 5}}), 2 * 20 * 8);
+  EXPECT_EQ(multiplies("UNIDIRECTIONAL_SEQUENCE_RNN", {sequence, in, of_state, bias, {2, 5}}),
+            7 * 2 * 5 * (3 + 5));
+  EXPECT_EQ(multiplies("BIDIRECTIONAL_SEQUENCE_RNN",
+                       {sequence, in, of_state, bias, {2, 5}, in, of_state, bias, {2, 5}}),
+            2 * 7 * 2 * 5 * (3 + 5));
+  EXPECT_EQ(multiplies("SVDF", {{2, 3}, {8, 3}, {8, 10}, {8}, {2, 80}}), 2 * 8 * (3 + 10));
 }
 
 /// In docs/onnx-operators.md and in the table of the standard's operator sets.
