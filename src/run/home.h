@@ -54,6 +54,8 @@ class Home {
   void settle(TensorId tensor) {
     if (device_ != nullptr) last_[tensor] = nullptr;
   }
+  /// Without a plan: nobody reads the tensor again, and its memory is freed.
+  void release(TensorId tensor) { outside_[tensor] = AlignedBytes(); }
   /// The place of the part, which `who` reads or writes now. A whole tensor stays where it was found last until
   /// it gets another place: an operator that writes over it ends its view. Throws RunFault if the part has no
   /// place, or if its buffer does not hold the bytes.

@@ -194,7 +194,7 @@ void Machine::wrote_outputs_of(const Task& task) {
 
 void Machine::compute_only(const Task& task) {
   if (home().device() != nullptr) overwrite(task);
-  Operands beside(graph());
+  Operands beside(graph(), temporary_);
   call(task, beside);
   beside.put_back();
 }

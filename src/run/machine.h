@@ -108,6 +108,8 @@ class Machine {
   /// Provides as many bytes of scratch memory.
   void reserve(Bytes scratch);
   [[nodiscard]] std::byte* scratch() const { return scratch_.data(); }
+  /// For the Operands of one call of a kernel after the other.
+  [[nodiscard]] TemporaryMemory& temporary() { return temporary_; }
 
   [[nodiscard]] const Setting& setting() const { return setting_; }
   [[nodiscard]] const Program& program() const { return setting_.program; }
@@ -150,6 +152,7 @@ class Machine {
   Setting setting_;
   std::vector<bool> is_written_;  ///< Per tensor: at least a part of it.
   AlignedBytes scratch_;
+  TemporaryMemory temporary_{};
   std::string who_ = "the caller";
   std::vector<Bytes> highest_{};
   std::size_t report_ = 0;  ///< Of the present step, in the result.

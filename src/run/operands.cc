@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/checked.h"
 #include "kernels/rows.h"
 
 namespace stowage::run {
@@ -37,8 +38,35 @@ Bytes bytes_of_element(DType dtype) {
   return std::max(bits_of(dtype).value_or(bits_of_a_byte) / bits_of_a_byte, 1);
 }
 
-std::byte* Operands::memory(Bytes size) {
-  return memory_.emplace_back(static_cast<std::size_t>(std::max<Bytes>(size, 1))).data();
+std::byte* TemporaryMemory::take(Bytes size) {
+  constexpr Bytes least = 64 * 1024;  // of a block
+  size = base::align_up(std::max<Bytes>(size, 1), static_cast<Bytes>(AlignedBytes::alignment));
+  if (blocks_.empty() || blocks_.back().size - used_ < size) {
+    const Bytes block = std::max(size, least);
+    blocks_.push_back({AlignedBytes(static_cast<std::size_t>(block)), block});
+    used_ = 0;
+  }
+  std::byte* const taken = blocks_.back().bytes.data() + used_;
+  used_ += size;
+  return taken;
+}
+
+/// The next task gets all of it as one block.
+void TemporaryMemory::clear() {
+  used_ = 0;
+  if (blocks_.size() < 2) return;
+  Bytes all = 0;
+  for (const Block& block : blocks_) all += block.size;
+  blocks_.clear();
+  blocks_.push_back({AlignedBytes(static_cast<std::size_t>(all)), all});
+}
+
+/// Zeros: kernels compute all rows, of which only some count.
+std::byte* Operands::whole(TensorId tensor) {
+  const Bytes bytes = graph_.tensors[tensor].bytes;
+  std::byte* const whole = memory_.take(bytes);
+  std::fill_n(whole, bytes, std::byte{0});
+  return whole;
 }
 
 bool Operands::is_aligned(TensorId tensor, const PlacedPart& part) const {
@@ -53,14 +81,14 @@ const std::byte* Operands::dense(TensorId tensor, const PlacedPart& part) {
 }
 
 const std::byte* Operands::copy(const PlacedPart& part) {
-  std::byte* const copy = memory(size_of(part));
+  std::byte* const copy = memory_.take(size_of(part));
   gather(part, copy);
   return copy;
 }
 
 std::byte* Operands::room(TensorId tensor, const PlacedPart& part) {
   if (!part.empty() && is_dense(part) && is_aligned(tensor, part)) return part.front().at;
-  std::byte* const beside = memory(size_of(part));
+  std::byte* const beside = memory_.take(size_of(part));
   written_.push_back({.place = part, .from = beside});
   return beside;
 }
@@ -105,7 +133,7 @@ Rows<std::byte> Operands::rooms(TensorId tensor, std::size_t axis, const std::ve
 }
 
 const std::byte* Operands::filled(TensorId tensor, const std::vector<PlacedPart>& parts) {
-  std::byte* const whole = memory(graph_.tensors[tensor].bytes);
+  std::byte* const whole = this->whole(tensor);
   for (const PlacedPart& part : parts) {
     for (const PlacedBytes& bytes : part)
       std::memcpy(whole + bytes.offset, bytes.at, static_cast<std::size_t>(bytes.size));
@@ -114,7 +142,7 @@ const std::byte* Operands::filled(TensorId tensor, const std::vector<PlacedPart>
 }
 
 std::byte* Operands::whole_room(TensorId tensor, const PlacedPart& part) {
-  std::byte* const whole = memory(graph_.tensors[tensor].bytes);
+  std::byte* const whole = this->whole(tensor);
   written_.push_back({.place = part, .from = whole, .is_whole = true});
   return whole;
 }

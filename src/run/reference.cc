@@ -6,7 +6,8 @@
 //
 //     q (64 numbers, each changed by 1e-5 of itself)  ->  y = sum of q * w:  changes by 1e-5 * sqrt(sum of (q * w)^2)
 //
-// Cost: one run; a few more as soon as a number differs by more than its own size allows.
+// Cost: one run; a few pairs of runs as soon as a number differs by more than its own size allows. Unless all tensors
+// are compared, the memory of a tensor is freed when its last reader has run.
 //
 // An operator of which a row comes first reads tensors whose rows are not all there yet. So the operators before it
 // catch up: they run as wholes before they run in the plan.
@@ -98,6 +99,48 @@ Reference::Reference(const Program& program, const RunOptions& options, const Bl
       if (output) producers_[*output] = calls_[c].op;
     }
   }
+  if (options.check != RunCheck::tensors) waiting_ = readers();
+}
+
+std::vector<std::optional<std::size_t>> Reference::readers() const {
+  const Graph& graph = *program_.graph;
+  std::vector<std::optional<std::size_t>> readers(graph.tensors.size(), 0);
+  const auto keep = [&](const auto& tensors) {
+    for (const std::optional<TensorId> tensor : tensors) {
+      if (tensor) readers[*tensor].reset();
+    }
+  };
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    if (s > 0) keep(graph.subgraphs[s].inputs);
+    keep(graph.subgraphs[s].outputs);
+    for (const Operator& op : graph.subgraphs[s].operators) {
+      if (s == 0 && !is_control_flow(op)) continue;
+      keep(op.inputs);
+      keep(op.outputs);
+    }
+  }
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    if (graph.tensors[t].kind == TensorKind::state) readers[t].reset();
+  }
+  for (const StateTie& tie : graph.ties) {
+    readers[tie.input].reset();
+    readers[tie.output].reset();
+  }
+  for (const Call& call : calls_) {
+    for (const auto& input : program_.op(call).inputs) {
+      if (input && readers[*input]) ++*readers[*input];
+    }
+  }
+  return readers;
+}
+
+void Reference::release_inputs_of(std::size_t op, std::vector<std::optional<std::size_t>>& readers,
+                                  std::initializer_list<Home*> homes) const {
+  if (readers.empty()) return;
+  for (const auto& input : program_.graph->subgraphs[0].operators[op].inputs) {
+    if (!input || !readers[*input] || *readers[*input] == 0 || --*readers[*input] > 0) continue;
+    for (Home* const home : homes) home->release(*input);
+  }
 }
 
 void Reference::give(TensorId tensor, std::span<const std::byte> value) {
@@ -121,6 +164,7 @@ void Reference::catch_up(std::size_t op) {
     if (input) catch_up_to(*input);
   }
   own_.run(calls_[*call_of_[op]]);
+  release_inputs_of(op, waiting_, {&home_});
 }
 
 void Reference::catch_up_to(TensorId tensor) {
@@ -130,22 +174,6 @@ void Reference::catch_up_to(TensorId tensor) {
 std::byte* Reference::bytes_of(Home& home, TensorId tensor) const {
   const PlacedPart found = home.find({.tensor = tensor}, "");
   return found.empty() ? nullptr : found.front().at;
-}
-
-template <typename Change>
-void Reference::run_in(Home& home, const Change& change) const {
-  RunResult ignored;
-  Interpreter interpreter({.program = program_, .home = home, .options = options_, .result = ignored});
-  for (const auto& [tensor, value] : given_) {
-    interpreter.give(tensor, value);
-    change(tensor);
-  }
-  for (const Call& call : calls_) {
-    interpreter.run(call);
-    for (const auto& output : program_.op(call).outputs) {
-      if (output) change(*output);
-    }
-  }
 }
 
 template <typename Visit>
@@ -174,25 +202,40 @@ double Reference::tolerance_of(TensorId tensor) {
   return own_tolerance_of(tensor) + tolerances_[tensor].passed_on;
 }
 
+/// Two networks run side by side, one unchanged, so that neither needs all its tensors at once.
 void Reference::run_changed() {
-  if (again_ == nullptr) {
-    again_ = std::make_unique<Home>(*program_.graph);
-    run_in(*again_, [](TensorId) {});
-  }
   std::mt19937_64 random(static_cast<std::uint64_t>(changed_runs_));
-  Home changed(*program_.graph);
-  run_in(changed, [&](TensorId tensor) {
+  Home home(*program_.graph);
+  Home changed_home(*program_.graph);
+  RunResult ignored;
+  Interpreter unchanged({.program = program_, .home = home, .options = options_, .result = ignored});
+  Interpreter changed({.program = program_, .home = changed_home, .options = options_, .result = ignored});
+  std::vector<std::optional<std::size_t>> waiting = readers();
+  const auto change = [&](TensorId tensor) {
     const DType dtype = program_.graph->tensors[tensor].dtype;
-    std::byte* const bytes = bytes_of(changed, tensor);
+    std::byte* const bytes = bytes_of(changed_home, tensor);
     double& most = tolerances_[tensor].passed_on;
-    for_each_number(*again_, tensor, [&](Bytes at, double number) {
+    for_each_number(home, tensor, [&](Bytes at, double number) {
       const double now = number_at(dtype, bytes + at);
       const double difference = std::abs(now - number);
       if (std::isfinite(difference)) most = std::max(most, margin * difference);
       const double relative = *run::tolerance_of(dtype);
       set_number(dtype, bytes + at, now * (random() % 2 == 0 ? 1 + relative : 1 - relative));
     });
-  });
+  };
+  for (const auto& [tensor, value] : given_) {
+    unchanged.give(tensor, value);
+    changed.give(tensor, value);
+    change(tensor);
+  }
+  for (const Call& call : calls_) {
+    unchanged.run(call);
+    changed.run(call);
+    for (const auto& output : program_.op(call).outputs) {
+      if (output) change(*output);
+    }
+    release_inputs_of(call.op, waiting, {&home, &changed_home});
+  }
 }
 
 std::optional<std::int64_t> Reference::first_difference(TensorId tensor, const PlacedPart& part) {

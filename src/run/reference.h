@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -50,9 +50,11 @@ class Reference {
   /// Runs an operator of the main subgraph if it has not run, after those that it reads.
   void catch_up(std::size_t op);
   void catch_up_to(TensorId tensor);
-  /// Runs the network. Calls `change` for each tensor that the caller has given or an operator has written.
-  template <typename Change>
-  void run_in(Home& home, const Change& change) const;
+  /// For each tensor, how many operators of the main subgraph read it; none for those that are read in other ways.
+  [[nodiscard]] std::vector<std::optional<std::size_t>> readers() const;
+  /// The operator has run: frees what it was the last to read.
+  void release_inputs_of(std::size_t op, std::vector<std::optional<std::size_t>>& readers,
+                         std::initializer_list<Home*> homes) const;
   /// Notes how far a tensor moves if all real numbers before it change by their tolerances.
   void run_changed();
   /// Calls `visit(at, number)` for each real number of a tensor, at that byte of it.
@@ -76,8 +78,9 @@ class Reference {
       call_of_;                ///< Per operator of the main subgraph; none if it is folded.
   std::vector<bool> is_done_;  ///< Per operator of the main subgraph.
   std::map<TensorId, std::vector<std::byte>> given_{};  ///< Only for a rule with tolerances.
-  std::unique_ptr<Home> again_{};                       ///< All tensors as the network alone has them.
-  std::vector<Tolerance> tolerances_;                   ///< Per tensor.
+  /// What `readers` counts, without operators that have run. Empty: all tensors are compared, none is freed.
+  std::vector<std::optional<std::size_t>> waiting_{};
+  std::vector<Tolerance> tolerances_;  ///< Per tensor.
   int changed_runs_ = 0;
 };
 

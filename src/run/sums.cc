@@ -60,7 +60,7 @@ void RowTasks::run_sums(const Run& run) {
   if (rows.begin == 0) kernel.begin(sums.data());
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const PlacedPart at = read_apart({input, Row{rows.axis, row}}, place);
-    Operands beside(graph());
+    Operands beside(graph(), machine_.temporary());
     kernel.add(beside.dense(input, at), sums.data());
   }
   put_back(sums, place);
@@ -75,7 +75,7 @@ void RowTasks::finish_sums(std::size_t op, const kernels::RowSums& kernel, const
   const PlacedPart at = machine_.room(part);
   if (overlap(at, place))
     throw RunFault{fmt::format("{} writes {} over its sums", machine_.who(), machine_.home().describe(part))};
-  Operands beside(graph());
+  Operands beside(graph(), machine_.temporary());
   kernel.finish(sums, beside.room(part.tensor, at));
   beside.put_back();
   machine_.home().overwrite(at);
@@ -109,7 +109,7 @@ void RowTasks::run_first_pass(const Run& run) {
   for (std::int64_t row = run.rows->begin; row < run.rows->end; ++row) {
     const TensorPart part{*op(index).inputs[0], Row{along.input_axis, row}};
     const PlacedPart at = read_apart(part, place);
-    Operands beside(graph());
+    Operands beside(graph(), machine_.temporary());
     kernel.add(row, beside.dense(part.tensor, at), sums.data());
   }
   put_back(sums, place);
@@ -140,7 +140,7 @@ void RowTasks::make_carried_row(const Run& run, std::int64_t row, const kernels:
   const Operator& own = op(run.path[1]);
   const CarriedAxis& along = *carried_axis(own, run.rows->axis);
   const std::int64_t last = along.backward ? 0 : rows_carried(run.path[1], along) - 1;
-  Operands beside(graph());
+  Operands beside(graph(), machine_.temporary());
   std::vector<const std::byte*> inputs(own.inputs.size(), nullptr);
   std::vector<std::byte*> outputs(own.outputs.size(), nullptr);
   std::vector<PlacedPart> used{place};
