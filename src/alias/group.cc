@@ -134,7 +134,7 @@ namespace {
 bool starts_before(const Box& a, const Box& b) { return a.life.lower < b.life.lower; }
 
 Position end_of_life(const Box& box, std::optional<TensorId> overwritten) {
-  return box.life.upper - (overwritten == box.tensor ? 1 : 0);
+  return box.life.upper - (overwritten == box.tensor && !box.is_held ? 1 : 0);
 }
 
 using Lives = std::multiset<std::pair<Position, Position>>;
@@ -215,15 +215,19 @@ std::vector<Piece> joined(std::vector<Piece> pieces) {
 
 }  // namespace
 
-Group::Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives)
+Group::Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives,
+             const std::vector<Lifetime>& held)
     : members_{{tensor, 0}} {
-  boxes_.reserve(lives.size() * content.size());
-  for (const Lifetime& life : lives) {
+  boxes_.reserve((lives.size() + held.size()) * content.size());
+  const auto add = [&](const Lifetime& life, bool is_held) {
     for (const Fragment& fragment : content) {
       boxes_.push_back({fragment.begin, fragment.end, life, fragment.source,
-                        fragment.begin - fragment.source_begin, tensor});
+                        fragment.begin - fragment.source_begin, tensor, is_held});
     }
-  }
+  };
+  for (const Lifetime& life : lives) add(life, false);
+  for (const Lifetime& life : held) add(life, true);
+  if (!held.empty()) std::stable_sort(boxes_.begin(), boxes_.end(), starts_before);
   update_reach(0);
 }
 
@@ -256,8 +260,8 @@ void Group::join(Group& other, Bytes shift) {
   for (const Member& member : other.members_) members_.push_back({member.tensor, member.offset + shift});
   const auto count = static_cast<std::ptrdiff_t>(boxes_.size());
   for (const Box& box : other.boxes_) {
-    boxes_.push_back(
-        {box.begin + shift, box.end + shift, box.life, box.source, box.origin + shift, box.tensor});
+    boxes_.push_back({box.begin + shift, box.end + shift, box.life, box.source, box.origin + shift,
+                      box.tensor, box.is_held});
   }
   // Most new boxes usually come after ours: only our boxes after the first new one have to move.
   const auto middle = boxes_.begin() + count;
@@ -276,7 +280,7 @@ void Group::shorten(TensorId tensor, const std::vector<Lifetime>& lives) {
     auto box = std::lower_bound(boxes_.begin(), boxes_.end(), life.lower,
                                 [](const Box& it, Position at) { return it.life.lower < at; });
     for (; box != boxes_.end() && box->life.lower == life.lower; ++box) {
-      if (box->tensor == tensor) --box->life.upper;
+      if (box->tensor == tensor && !box->is_held) --box->life.upper;
     }
   }
 }

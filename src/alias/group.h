@@ -50,6 +50,7 @@ struct Box {
   TensorId source = 0;
   Bytes origin = 0;  ///< The address of the source's first byte.
   TensorId tensor = 0;
+  bool is_held = false;  ///< In a branch, for the copy at its end: no reader writes over it.
 };
 
 /// Two tensors that would hold different bytes at one address, and a position at which they would.
@@ -63,8 +64,10 @@ struct Clash {
 /// the group is laid out.
 class Group {
  public:
-  /// A tensor alone, at 0. `lives` has one entry per run of its subgraph, in order of time.
-  Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives);
+  /// A tensor alone, at 0. `lives` has one entry per run of its subgraph, in order of time. `held` is when it is
+  /// held besides (ResultLives).
+  Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives,
+        const std::vector<Lifetime>& held = {});
 
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] std::size_t size() const { return boxes_.size(); }

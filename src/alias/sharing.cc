@@ -11,9 +11,9 @@
 // live than without sharing. But the larger, oddly shaped buffers may pack worse; only packing shows whether
 // they do (plan/arrangement.cc).
 //
-// Copies come first, larger ones before smaller, since each removes work; then updates in place in the order
+// Results of bodies come first (results.cc). Then copies, larger ones before smaller, since each removes work; then updates in place in the order
 // of steps. Refused are pairs of which one is not in the arena or must survive (weights, state, the caller's
-// tensors), pairs of different subgraphs, and distances that would put a tensor that a kernel sees on an
+// tensors), pairs of different subgraphs that are no results, and distances that would put a tensor that a kernel sees on an
 // unaligned address. A tensor touched only by removed copies is invisible to kernels. If one of the copies
 // stays after all, the decisions restart with that tensor marked visible.
 //
@@ -26,12 +26,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "alias/results.h"
 #include "base/checked.h"
 #include "operators/facts.h"
 
@@ -115,6 +118,7 @@ class Sharer {
     do {
       start_over();
       if (options_.alias == Alias::none) break;
+      share_results();
       share_copies();
       share_in_place();
     } while (has_seen_more());
@@ -135,6 +139,7 @@ class Sharer {
     group_of_.assign(graph_.tensors.size(), std::nullopt);
     offsets_.assign(graph_.tensors.size(), 0);
     lives_ = uses_.lives;
+    seen_lives_.clear();
     whys_.clear();
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (residences_[t] != Residence::arena) continue;
@@ -171,6 +176,44 @@ class Sharer {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i] && !(only_copies && is_copied[i])) seen[*op.inputs[i]] = true;
     }
+  }
+
+  /// Inner operators first: their results may be those of the bodies around them.
+  void share_results() {
+    if (options_.target == Target::tflm) return;  // its kernels copy them in any case
+    std::map<std::pair<std::size_t, std::size_t>, std::vector<const lifetime::RunOfBodies*>> runs;
+    for (const lifetime::RunOfBodies& run : uses_.runs) runs[{run.op.subgraph, run.op.op}].push_back(&run);
+    for (const OperatorId& place : std::views::reverse(operators_)) {
+      const Operator& op = operator_at(place);
+      if (op.bodies.empty()) continue;
+      std::map<TensorId, std::vector<operators::Result>> results;
+      for (const operators::Result& it : results_made_in_bodies(graph_, owners_, residences_, op))
+        results[it.to].push_back(it);
+      for (auto& [output, of_output] : results)
+        share_result(op, runs[{place.subgraph, place.op}], output, of_output);
+    }
+  }
+
+  /// Nothing clashes: the group of a result has bytes only while its body runs, and the output only afterwards and in
+  /// other bodies.
+  void share_result(const Operator& op, std::span<const lifetime::RunOfBodies* const> runs, TensorId output,
+                    std::vector<operators::Result>& results) {
+    const std::size_t group = *group_of_[output];
+    Loops loops = loops_of_[group];
+    std::vector<bool> in_place(op.bodies.size(), false);
+    std::erase_if(results, [&](const operators::Result& it) {
+      const Loops both = loops | loops_of_[*group_of_[it.from]];
+      if (lives_[it.from].size() != runs.size() || (both.has_input && both.has_result)) return true;
+      loops = both;
+      in_place[it.body] = true;
+      return false;
+    });
+    if (results.empty() || is_apart(output) || lives_[output].size() != runs.size()) return;
+    ResultLives lives = lives_of_result(lives_[output], runs, op.body_use == BodyUse::repeated, in_place);
+    groups_[group] = Group(output, contents_[output], lives.after, lives.held);
+    lives_[output] = std::move(lives.after);
+    seen_lives_[output] = std::move(lives.seen);
+    for (const operators::Result& it : results) (void)try_join(it.from, output, 0, std::nullopt);
   }
 
   void share_copies() {
@@ -348,6 +391,15 @@ class Sharer {
     }
     for (const OperatorId& place : operators_) account(place, sharing);
     sharing.lives = std::move(lives_);
+    for (auto& [output, seen] : seen_lives_) {
+      std::vector<Lifetime> lives;
+      for (std::size_t run = 0; run < seen.size(); ++run) {
+        Position& upper = seen[run].back().upper;
+        upper = std::max(upper, sharing.lives[output][run].upper);
+        lives.insert(lives.end(), seen[run].begin(), seen[run].end());
+      }
+      sharing.lives[output] = std::move(lives);
+    }
     return sharing;
   }
 
@@ -419,6 +471,8 @@ class Sharer {
   std::vector<std::optional<std::size_t>> group_of_;
   std::vector<Bytes> offsets_;  ///< Per tensor, in its group.
   std::vector<std::vector<Lifetime>> lives_;
+  std::map<TensorId, std::vector<std::vector<Lifetime>>>
+      seen_lives_;                                         ///< Of results in place: ResultLives::seen.
   std::unordered_map<const ByteCopy*, std::string> whys_;  ///< Why a copy could not be removed.
 };
 

@@ -32,7 +32,8 @@ struct Shared {
 struct Sharing {
   /// Every tensor of the arena is in one of them; sorted by their first tensors.
   std::vector<Shared> groups;
-  /// Per tensor its lives, without the position at which it is written over.
+  /// Per tensor its lives, without the position at which it is written over. A result that is made in place has
+  /// several in a run: where branches hand it over, and from there on.
   std::vector<std::vector<Lifetime>> lives;
   /// Per tensor the bytes that steps no longer read or write because copies are removed.
   std::vector<Bytes> spared;

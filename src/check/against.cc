@@ -255,6 +255,7 @@ void finish_network(const model::ClockTree& tree, const std::vector<KeptBytes>& 
                     Faults& faults) {
   Played& played = network.played;
   Needs& needs = network.needs = place(network.part, tree, played, faults);
+  end_handed_over(network.graph(), played.handed, needs, faults);
   end_written_over(network.part, tree, played, needs);
   check_ends(network.part, tree, played, needs, faults);
   check_hand_overs(network.graph(), network.part.matched, faults);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -68,7 +70,67 @@ void check_hand_over(const Graph& graph, const Subgraph& body,
   }
 }
 
+/// The needs of a tensor that begin at a position, in order of time.
+std::span<KeptBytes*> those_at(std::vector<KeptBytes*>& needs, Position at) {
+  const auto lower = [](const KeptBytes* need) { return need->life.lower; };
+  const auto found = std::ranges::equal_range(needs, at, {}, lower);
+  return {found.begin(), found.end()};
+}
+
+bool is_one_place(const KeptBytes& a, const KeptBytes& b) {
+  return a.buffer == b.buffer && a.first == b.first;
+}
+
+/// The needs of the tensors of which results are known, by tensor.
+using NeedsOfResults = std::map<TensorId, std::vector<KeptBytes*>>;
+
+NeedsOfResults needs_of_results(std::span<const HandedOver> handed, Needs& needs) {
+  NeedsOfResults of_results;
+  for (const HandedOver& it : handed) {
+    for (const TensorId t : {it.from, it.to}) {
+      const auto [found, is_new] = of_results.try_emplace(t);
+      if (!is_new) continue;
+      for (std::size_t n = needs.first[t]; n < needs.first[t + 1]; ++n)
+        found->second.push_back(&needs.all[n]);
+      std::ranges::stable_sort(found->second, {}, [](const KeptBytes* need) { return need->life.lower; });
+    }
+  }
+  return of_results;
+}
+
+/// Where the body has the value when it has run; null if that is outside of the plan.
+const KeptBytes* source_of(const std::vector<KeptBytes*>& needs, const HandedOver& handed) {
+  const Position end = handed.at + 1;
+  const auto after =
+      std::ranges::upper_bound(needs, end, {}, [](const KeptBytes* need) { return need->life.lower; });
+  if (after == needs.begin()) return nullptr;
+  const KeptBytes* const last = *std::prev(after);
+  return last->life.upper >= end && last->handing != Handing::by_body ? last : nullptr;
+}
+
 }  // namespace
+
+void end_handed_over(const Graph& graph, std::span<const HandedOver> handed, Needs& needs, Faults& faults) {
+  NeedsOfResults of_results = needs_of_results(handed, needs);
+  std::vector<KeptBytes*> in_place;
+  for (const HandedOver& it : handed) {
+    const KeptBytes* const source = source_of(of_results[it.from], it);
+    std::vector<KeptBytes*>& own = of_results[it.to];
+    for (KeptBytes* const need : those_at(own, it.at)) {
+      if (need->handing != Handing::by_body) continue;
+      for (const KeptBytes* const read : those_at(own, it.end)) {
+        if (read->handing != Handing::done || is_one_place(*need, *read)) continue;
+        faults.push_back(
+            {FaultKind::accounting,
+             fmt::format("{} is handed over at position {} to another place than that where it is "
+                         "at position {}",
+                         describe(graph, it.to), it.at, it.end)});
+      }
+      if (source != nullptr && is_one_place(*need, *source)) in_place.push_back(need);
+    }
+  }
+  for (KeptBytes* const need : in_place) need->life.upper = need->life.lower;
+}
 
 void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*>& matched, Faults& faults) {
   for (const StateTie& tie : graph.ties) check_tie(graph, tie, matched, faults);

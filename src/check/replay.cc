@@ -20,6 +20,7 @@
 #include <variant>
 
 #include "check/names.h"
+#include "operators/bodies.h"
 
 namespace stowage::check {
 namespace {
@@ -251,14 +252,20 @@ class Replay {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i] && read_input(op, i, part_.all_rows(*op.inputs[i]), begin, name)) may_update = true;
     }
+    std::vector<operators::Result> results = operators::results_of_bodies(graph_, op);
+    std::erase_if(results, [&](const operators::Result& it) { return part_.is_moved[it.to]; });
     for (const auto& output : op.outputs) {
-      if (output) write(*output, part_.all_rows(*output), {begin, begin + 1});
+      const bool comes_later =
+          std::ranges::any_of(results, [&](const operators::Result& it) { return output == it.to; });
+      if (output && !comes_later) write(*output, part_.all_rows(*output), {begin, begin + 1});
     }
     if (may_update || !op.copies.empty()) played_.tasks.push_back({&op, begin});
     for (const TensorId scratch : op.scratch) write(scratch, part_.all_rows(scratch), {begin, begin + 1});
     const bool is_loop = op.body_use == BodyUse::repeated;
     open_loops_ += is_loop ? 1 : 0;
-    for (const std::size_t body : op.bodies) {
+    const std::size_t handed_before = played_.handed.size();
+    for (std::size_t b = 0; b < op.bodies.size(); ++b) {
+      const std::size_t body = op.bodies[b];
       const Position first = at_;
       const bool is_empty = next_in(body, depth + 1) == nullptr;
       for (const TensorId input : graph_.subgraphs[body].inputs)
@@ -266,9 +273,24 @@ class Replay {
       play_subgraph(body, depth + 1);
       for (const TensorId output : graph_.subgraphs[body].outputs)
         read(output, part_.all_rows(output), at_, name);
+      for (const operators::Result& it : results) {
+        if (!is_loop && it.body == b) hand_over(it, is_empty ? begin : at_ - 1);
+      }
     }
     open_loops_ -= is_loop ? 1 : 0;
     if (op.bodies.empty()) return;
+    for (const operators::Result& it : results) {
+      if (is_loop) hand_over(it, at_ - 1);
+    }
+    std::set<TensorId> outputs;
+    for (std::size_t h = handed_before; h < played_.handed.size(); ++h) {
+      HandedOver& handed = played_.handed[h];
+      if (handed.end != 0) continue;  // of an operator in a body
+      handed.end = at_;
+      outputs.insert(handed.to);
+    }
+    for (const TensorId output : outputs)
+      present_[output].write(part_.all_rows(output), {at_, at_}, false, Handing::done);
     for (const auto* operands : {&op.inputs, &op.outputs}) {
       for (const auto& tensor : *operands) {
         if (tensor) keep(*tensor, begin);
@@ -302,6 +324,12 @@ class Replay {
   void write(TensorId tensor, const Rows& rows, const Lifetime& life) {
     present_[tensor].write(rows, life);
     if (part_.is_moved[tensor]) use({.tensor = tensor, .life = life, .is_written = true, .by = "its writer"});
+  }
+
+  /// A body, or all rounds of a loop, are done. If several bodies hand the tensor over, one of them runs.
+  void hand_over(const operators::Result& result, Position at) {
+    present_[result.to].write(part_.all_rows(result.to), {at, at + 1}, false, Handing::by_body);
+    played_.handed.push_back({result.from, result.to, at, 0});
   }
 
   /// The tensor is handed over before the operator at that position runs.

@@ -23,7 +23,8 @@ struct KeptBytes {
   Rows rows{0, 1};
   Lifetime life{};
   bool is_given = false;  ///< Handed over before the operator at `life.lower` runs, not written by it.
-  bool is_last = false;   ///< The value when the steps end, which other models may need (Played::beyond).
+  Handing handing = Handing::none;
+  bool is_last = false;  ///< The value when the steps end, which other models may need (Played::beyond).
   bool may_end_early = false;    ///< At `life.upper - 1` only an operator reads it that may write over it.
   bool is_written_over = false;  ///< By the operator at `life.upper`, which reads it first.
   bool has_other_views = false;  ///< The tensor has views of one clock that are live together.
@@ -65,12 +66,21 @@ struct Task {
   Position at = 0;
 };
 
+/// A body has run and hands over the value of a tensor.
+struct HandedOver {
+  TensorId from = 0;
+  TensorId to = 0;
+  Position at = 0;   ///< The body's last step, or the operator's own if the body has none.
+  Position end = 0;  ///< Behind the operator's bodies.
+};
+
 struct Played {
   std::vector<std::vector<RowLife>> lives{};  ///< Of each tensor, in time order.
   /// When other models need the last value of a tensor, too: until fed models have read it, until the plan ends, or, for
   /// state, since the plan began.
   std::map<TensorId, std::vector<model::Stretch>> beyond{};
   std::vector<KeptBytes> sums{};
+  std::vector<HandedOver> handed{};
   std::vector<Task> tasks{};                    ///< Those that may write over an input, or copy bytes.
   std::map<TensorId, std::vector<Use>> uses{};  ///< Of tensors that move, in time order.
   bool has_run_again = false;                   ///< Rows were computed more than once.

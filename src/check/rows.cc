@@ -276,9 +276,9 @@ void PresentRows::end(const Rows& rows) {
   entries_.erase(begin, end);
 }
 
-void PresentRows::write(const Rows& rows, const Lifetime& life, bool is_given) {
+void PresentRows::write(const Rows& rows, const Lifetime& life, bool is_given, Handing handing) {
   end(rows);
-  entries_.emplace(rows.first, RowLife{.rows = rows, .life = life, .is_given = is_given});
+  entries_.emplace(rows.first, RowLife{.rows = rows, .life = life, .is_given = is_given, .handing = handing});
 }
 
 std::optional<std::int64_t> PresentRows::read(const Rows& rows, Until until) {

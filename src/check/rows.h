@@ -54,11 +54,19 @@ struct TensorRows {
 [[nodiscard]] std::optional<std::vector<Rows>> rows_read(const RowMap& map, std::int64_t count,
                                                          const Rows& rows, std::int64_t& budget);
 
+/// How an output that bodies make gets its value.
+enum class Handing : std::uint8_t {
+  none,     ///< It is no such output, or it is not known which tensor of a body it is.
+  by_body,  ///< A body hands it over behind the step at `life.lower`.
+  done      ///< The bodies have run: it is there before the step at `life.lower`.
+};
+
 /// Rows of a tensor that are written, and read for the last time, in the same steps.
 struct RowLife {
   Rows rows{};
   Lifetime life{};
   bool is_given = false;  ///< By the caller, before the step at `life.lower`.
+  Handing handing = Handing::none;
   bool is_read = false;
   bool is_last = false;  ///< Present when the steps end.
   /// The last step that reads them, if it may write over them; before `take`, the last that may, even if others
@@ -75,7 +83,7 @@ class PresentRows {
   void end(const Rows& rows);
 
   /// Begins a live range of these rows; rows already present are ended first.
-  void write(const Rows& rows, const Lifetime& life, bool is_given = false);
+  void write(const Rows& rows, const Lifetime& life, bool is_given = false, Handing handing = Handing::none);
 
   /// A read by an operator that may write over the rows while it reads them.
   struct MayWriteOver {

@@ -295,7 +295,7 @@ class BoxMaker {
     const KeptBytes& need = *holder.need;
     const bool is_weight = is_constant(networks_[holder.network].graph().tensors[need.tensor].kind);
     add_boxes(holder, is_weight ? plan_.buffers[need.buffer].clock : part_of(holder).span.clock,
-              {2 * need.life.lower + (need.is_given ? 0 : 1),
+              {2 * need.life.lower + (need.is_given || need.handing == Handing::done ? 0 : 1),
                2 * need.life.upper + (need.is_written_over ? 1 : 0)});
     for (const model::Stretch& stretch : networks_[holder.network].played.beyond_of(need))
       add_boxes(holder, stretch.clock, {2 * stretch.life.lower, 2 * stretch.life.upper});

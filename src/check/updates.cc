@@ -93,7 +93,8 @@ class Updates {
     std::span<const std::size_t> written;
     for (const std::size_t p : those(by_read_, input, &Lifetime::upper, task.at + 1)) {
       const KeptBytes& need = placed_[p];
-      if (!need.may_end_early || (!need.is_given && need.life.lower >= task.at)) continue;
+      const bool is_there_before = need.is_given || need.handing == Handing::done;
+      if (!need.may_end_early || (!is_there_before && need.life.lower >= task.at)) continue;
       if (written.empty()) {
         const auto output = output_over(*task.op, input);
         if (output) written = those(by_write_, *output, &Lifetime::lower, task.at);

@@ -70,6 +70,7 @@ class Placing {
              .rows = it.rows,
              .life = it.life,
              .is_given = it.is_given,
+             .handing = it.handing,
              .is_last = it.is_last,
              .may_end_early = it.written_over.has_value()});
     }

@@ -68,9 +68,6 @@ std::string copies_text(Sources& sources, const std::vector<std::pair<TensorId, 
   std::string text;
   for (auto copy = copies.begin(); copy != copies.end(); ++copy) {
     const RowPlace to = place_of(copy->second);
-    for (auto later = copy + 1; later != copies.end(); ++later)
-      if (!sources.is_constant(later->first) && overlap(place_of(later->first), to))
-        refuse("a branch hands over values from places that it writes to before that");
     const auto at = [&](TensorId tensor) {
       return sources.is_constant(tensor)
                  ? sources.constant(tensor)
@@ -79,6 +76,9 @@ std::string copies_text(Sources& sources, const std::vector<std::pair<TensorId, 
     const Bytes bytes = sources.network().graph().tensors[copy->second].bytes;
     const std::string from = at(copy->first), into = at(copy->second);
     if (bytes == 0 || from == into) continue;
+    for (auto later = copy + 1; later != copies.end(); ++later)
+      if (!sources.is_constant(later->first) && overlap(place_of(later->first), to))
+        refuse("a branch hands over values from places that it writes to before that");
     sources.need("stowage_movement");
     text += fmt::format("{}stowage_copy_runs({}, 0, {}, 0, {}, 1);\n", indent, from, into, bytes);
   }

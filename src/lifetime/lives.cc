@@ -97,7 +97,8 @@ Clock clock_of(const Graph& graph, std::size_t model, std::span<const OperatorId
 //   model input    from position 0 to its last reader; unread: [0, 1)
 //   model output   from its producer to the end of the clock
 //   state          the whole clock
-//   If at t        holds its operands from t to the end of its last body
+//   If at t        holds its operands from t to the end of its last body; results may lie where branches
+//                  compute them, and then take no bytes before (alias/results.cc)
 //                    t   If                                     operands  |-----------|
 //                    t+1   first step of the then-branch        its inputs  |--|
 //                    ..    last step of the then-branch         its outputs   |-|
@@ -122,7 +123,8 @@ class UsesOfSteps {
         depth_of_(graph.subgraphs.size(), 0),
         uses_{std::vector<std::vector<Lifetime>>(graph.tensors.size()),
               std::vector<std::int64_t>(graph.tensors.size(), 0),
-              std::max<Position>(static_cast<Position>(clock.steps.size()), 1)} {}
+              std::max<Position>(static_cast<Position>(clock.steps.size()), 1),
+              {}} {}
 
   Uses run() {
     const auto end = static_cast<Position>(steps_.size());
@@ -184,11 +186,16 @@ class UsesOfSteps {
         if (tensor) ++uses_.accesses[*tensor];
       }
     }
+    if (op.bodies.empty()) return;
+    const std::size_t number = uses_.runs.size();
+    const auto& path = step(at).path;
+    uses_.runs.push_back({{path[path.size() - 2], path.back()}, at, {}, end});
     const bool repeats = op.body_use == BodyUse::repeated;
     loop_ends_.push_back(repeats ? end : 0);
     Position begin = at + 1;
     for (const std::size_t body : op.bodies) {
       const Position body_end = end_of_body(body, begin, end);
+      uses_.runs[number].bodies.push_back({begin, body_end});
       const Position from = repeats || begin == body_end ? at : begin;
       for (const TensorId input : graph_.subgraphs[body].inputs) start(input, from, repeats ? end : from + 1);
       run(body, begin, body_end);

@@ -34,12 +34,21 @@ struct OperatorId {
 /// The clock that has these operators.
 [[nodiscard]] Clock clock_of(const Graph& graph, std::size_t model, std::span<const OperatorId> operators);
 
+/// A run of an operator with bodies: its own position, the steps of each body, and where the last one ends.
+struct RunOfBodies {
+  OperatorId op{};
+  Position at = 0;
+  std::vector<Lifetime> bodies{};
+  Position end = 0;
+};
+
 /// When each tensor is alive: one lifetime for each run of its subgraph; none for tensors that no step
 /// writes.
 struct Uses {
   std::vector<std::vector<Lifetime>> lives;
   std::vector<std::int64_t> accesses;  ///< How often steps read or write it.
   Position end = 1;                    ///< Of the clock; at least 1.
+  std::vector<RunOfBodies> runs{};     ///< In order of time; those of bodies behind the run around them.
 };
 
 /// Cost: linear in operands, times the depth of bodies.

@@ -8,15 +8,15 @@ namespace stowage::operators {
 
 std::span<const Facts> control_family() {
   static constexpr Facts rows[] = {
-      {.onnx = "If", .tflite = "IF"},
-      {.onnx = "Loop"},
+      {.onnx = "If", .tflite = "IF", .results = Results::of_branch},
+      {.onnx = "Loop", .results = Results::carried, .carried = 2},
       {.onnx = "Scan"},
       {.onnx = "SequenceMap"},
       {.onnx = "ai.onnx.preview.training.Gradient"},
       {.tflite = "ASSIGN_VARIABLE"},
       {.tflite = "CALL_ONCE"},
       {.tflite = "READ_VARIABLE"},
-      {.tflite = "WHILE"},
+      {.tflite = "WHILE", .results = Results::carried},
       {.onnx = "ConcatFromSequence", .shape = shapes::joined_sequence, .inputs = 1},
       {.onnx = "Optional", .shape = shapes::optional},
       {.onnx = "OptionalGetElement", .shape = shapes::element_of_first, .inputs = 1},

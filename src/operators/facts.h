@@ -34,6 +34,13 @@ enum class Keeps : std::uint8_t {
   padded     ///< The row, with others around it.
 };
 
+/// What an operator's outputs are of its bodies. Nothing is known of operators without a row.
+enum class Results : std::uint8_t {
+  unknown,
+  of_branch,  ///< Output i is result i of the one body that runs.
+  carried     ///< Output i is the last value of a carried input of the first body.
+};
+
 /// Windows that move over the rows of an image.
 struct Windows {
   /// The first axis that they move along (the height), the same in input and output; 0: there are no windows.
@@ -75,6 +82,8 @@ struct Facts {
   std::optional<CarriedAxis> (*carries)(const Site& site) = nullptr;
   /// The multiplications of a run, including those in the padding; none: too many to count.
   std::optional<std::int64_t> (*multiplies)(const Site& site) = nullptr;
+  Results results = Results::unknown;
+  std::uint8_t carried = 0;  ///< The first input of the first body that is carried.
   /// It only says what its one input stands for: importers compute it once if that is constant.
   bool decodes = false;
   bool is_custom = false;  ///< TFLite's file names it, not its number.

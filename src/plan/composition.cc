@@ -125,7 +125,7 @@ class Composer {
     if (output.tensor.bytes == 0) return;
     if (networks_[kept.output.model].is_by_rows) return keep_rows(kept.output.tensor, output);
     if (output.views.empty()) add_buffer_for(kept);
-    View& view = output.views.front();
+    View& view = output.views.back();  // that of a result of bodies has others before
     Buffer& buffer = result_.buffers[view.buffer];
     const Position end_alone = view.life.upper;
     for (const ModelTensor& input : kept.inputs) {
@@ -138,7 +138,7 @@ class Composer {
     }
     if (!kept.lasting.empty()) view.life.upper = timeline_.end_of(buffer.clock);
     for (const ModelTensor& lasting : kept.lasting)
-      result_.tensors[index_of(lasting)].views.front().life.upper = view.life.upper;
+      result_.tensors[index_of(lasting)].views.back().life.upper = view.life.upper;
     if (view.life.upper == end_alone) return;
     const bool is_at_the_end = base::align_up(view.offset + output.tensor.bytes, alignment_) == buffer.size;
     const Bytes size = is_at_the_end ? buffer.size - view.offset : output.tensor.bytes;

@@ -4,6 +4,7 @@
 //
 //     If          own bytes = the largest need of a body; tensors that only bodies read may be gone by then
 //     Loop        the same, but the inputs of all bodies are held all the time
+//     results     that bodies make in place are part of what these need, and not counted twice
 //     scratch     own bytes
 //     state       always held
 //
@@ -20,6 +21,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "alias/results.h"
 #include "base/checked.h"
 #include "operators/facts.h"
 
@@ -287,12 +289,20 @@ Bytes OrderModels::planned_inputs_of(std::size_t subgraph) const {
 Bytes OrderModels::need_of_bodies(const Operator& op, const std::vector<Bytes>& peaks) const {
   Bytes inputs = 0;
   Bytes most = 0;
-  for (const std::size_t body : op.bodies) {
-    const Bytes held = is_repeated_[body] ? planned_inputs_of(body) : 0;  // part of its peak, all the time
-    if (op.body_use == BodyUse::repeated) inputs += held;
-    most = std::max(most, peaks[body] - held);
+  std::vector<Bytes> in_place(op.bodies.size(), 0);  // outputs that count as written by the operator
+  if (options_.may_overwrite && !op.bodies.empty()) {
+    for (const operators::Result& it : alias::results_made_in_bodies(graph_, owners_, residences_, op)) {
+      for (const std::size_t part : parts_.of_tensor[it.to]) in_place[it.body] += parts_.parts[part].size;
+    }
   }
-  return inputs + most;
+  const bool repeats = op.body_use == BodyUse::repeated;
+  for (std::size_t b = 0; b < op.bodies.size(); ++b) {
+    const std::size_t body = op.bodies[b];
+    const Bytes held = is_repeated_[body] ? planned_inputs_of(body) : 0;  // part of its peak, all the time
+    if (repeats) inputs += held;
+    most = std::max(most, peaks[body] - held - (repeats ? 0 : in_place[b]));
+  }
+  return std::max<Bytes>(inputs + most - (repeats && !in_place.empty() ? in_place[0] : 0), 0);
 }
 
 }  // namespace stowage::plan

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "alias/group.h"
+#include "alias/results.h"
 #include "base/checked.h"
 #include "base/union_find.h"
 
@@ -110,6 +111,9 @@ class PartsMaker {
           const auto output = in_place_output(graph_, op, i);
           if (output && world_.may_overwrite) buffers_.join(*op.inputs[i], *output, true);
         }
+        if (!world_.may_overwrite || op.bodies.empty()) continue;
+        for (const operators::Result& it : alias::results_made_in_bodies(graph_, owners_, residences_, op))
+          buffers_.join(it.from, it.to, true);
       }
     }
   }

@@ -1,6 +1,6 @@
 // Operators that run bodies. Their operands keep their places until the last body is done, so values are
 // passed by copies: operands to a body's inputs before it runs, its results to the next round's inputs or to
-// the operator's outputs after it. All results of a round are read before any is written, because a body may
+// the operator's outputs after it, unless a result already is where the output lies. All results of a round are read before any is written, because a body may
 // return one of its inputs in another place.
 // Source: the ONNX operator specification (If, Loop), and TFLite's IF, WHILE and CALL_ONCE.
 
@@ -14,6 +14,15 @@
 
 namespace stowage::run {
 namespace {
+
+/// The position of the last step of a body, which may be in a body of its own.
+Position last_position(const std::vector<Call>& calls) {
+  Position last = calls.back().at;
+  for (const std::vector<Call>& body : calls.back().bodies) {
+    if (!body.empty()) last = last_position(body);
+  }
+  return last;
+}
 
 std::vector<TensorId> present(const std::vector<std::optional<TensorId>>& operands, std::size_t from) {
   std::vector<TensorId> tensors;
@@ -51,9 +60,14 @@ class ControlFlow {
   }
 
   /// Copies operands to a body's inputs, whose places begin now.
-  void enter(std::size_t b, const std::vector<TensorId>& operands) {
+  void enter(std::size_t b, const std::vector<TensorId>& operands, const std::vector<TensorId>& inputs) {
     interpreter_.enter(op_.bodies[b]);
-    interpreter_.copy_all(operands, body(b).inputs);
+    interpreter_.copy_all(operands, inputs);
+  }
+
+  /// Bodies have run, up to this one: outputs have their places at its last step.
+  void finish(std::size_t b) {
+    if (!call_.bodies[b].empty()) interpreter_.move_to(last_position(call_.bodies[b]));
   }
 
   /// Copies results to the operator's outputs; outputs may be omitted.
@@ -72,8 +86,9 @@ class ControlFlow {
     const bool condition = interpreter_.scalar(*op_.inputs[0]) != 0;
     const std::size_t chosen = condition || op_.bodies.size() == 1 ? 0 : 1;
     if (!call_.bodies[chosen].empty()) interpreter_.move_to(call_.bodies[chosen].front().at);
-    enter(chosen, present(op_.inputs, 1));
+    enter(chosen, present(op_.inputs, 1), body(chosen).inputs);
     run_body(chosen);
+    finish(chosen);
     hand_over(body(chosen).outputs);
   }
 
@@ -89,9 +104,7 @@ class ControlFlow {
     const std::vector<TensorId> results = body(0).outputs;
     const std::vector<TensorId> next(results.begin() + 1,
                                      results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size()));
-    std::vector<TensorId> last = present(op_.inputs, first_carried);
-    interpreter_.enter(op_.bodies[0]);
-    interpreter_.copy_all(last, carried);
+    enter(0, present(op_.inputs, first_carried), carried);
     std::int64_t round = 0;
     for (; round < most && goes_on; ++round) {
       interpreter_.set_scalar(inputs[0], round);
@@ -100,10 +113,10 @@ class ControlFlow {
       goes_on = interpreter_.scalar(results[0]) != 0;
       for (std::size_t i = 1 + carried.size(); i < results.size(); ++i) collect(results[i], i - 1, round);
       interpreter_.copy_all(next, carried);
-      last = carried;
     }
     expect_collected(carried.size(), round);
-    hand_over(last);
+    finish(0);
+    hand_over(carried);
   }
 
   [[nodiscard]] std::int64_t rounds_of(TensorId all, TensorId one) const {
@@ -136,8 +149,8 @@ class ControlFlow {
   /// The first body decides whether to continue, the second runs; both get the carried values.
   void run_while() {
     std::vector<TensorId> values = present(op_.inputs, 0);
-    enter(0, values);
-    enter(1, values);
+    enter(0, values, body(0).inputs);
+    enter(1, values, body(1).inputs);
     for (;;) {
       run_body(0);
       if (interpreter_.scalar(body(0).outputs.at(0)) == 0) break;
@@ -146,6 +159,8 @@ class ControlFlow {
       interpreter_.copy_all(results, body(0).inputs);
       interpreter_.copy_all(body(0).inputs, body(1).inputs);
     }
+    finish(0);
+    finish(1);
     hand_over(body(0).inputs);
   }
 

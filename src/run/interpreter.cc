@@ -79,6 +79,7 @@ Task Interpreter::task_of(const Call& call) {
   for (std::size_t o = 0; o < op.outputs.size(); ++o) {
     if (!op.outputs[o]) continue;
     setting_.home.settle(*op.outputs[o]);
+    if (is_control_flow(op)) continue;  // bodies write it, where it has a place when they have run
     task.outputs.push_back({.index = o, .at = machine_.room({.tensor = *op.outputs[o]})});
   }
   return task;
@@ -141,10 +142,22 @@ void Interpreter::copy(TensorId from, TensorId to, Bytes offset) {
 }
 
 void Interpreter::copy_all(std::span<const TensorId> from, std::span<const TensorId> to) {
+  std::vector<PlacedPart> places;
   std::vector<std::vector<std::byte>> values;
-  for (const TensorId tensor : from) values.push_back(machine_.value_of(tensor));
+  for (const TensorId tensor : from) {
+    places.push_back(machine_.read({.tensor = tensor}));
+    values.push_back(bytes_of(places.back()));
+  }
   if (own() != nullptr) own()->copy_all(from, to);
-  for (std::size_t i = 0; i < to.size(); ++i) machine_.write({.tensor = to[i]}, values[i].data());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const TensorPart part{.tensor = to[i]};
+    const PlacedPart room = machine_.room(part);
+    if (is_same_place(room, places[i])) {
+      machine_.wrote(part, room);
+    } else {
+      machine_.write(part, values[i].data());
+    }
+  }
 }
 
 std::int64_t Interpreter::scalar(TensorId tensor) {

@@ -49,7 +49,7 @@ class Interpreter {
   void enter(std::size_t subgraph);
   /// Copies bytes of one tensor to a place in another.
   void copy(TensorId from, TensorId to, Bytes offset);
-  /// Copies several tensors at once: reads all before it writes any.
+  /// Copies several tensors at once: reads all before it writes any, and writes none that is in place.
   void copy_all(std::span<const TensorId> from, std::span<const TensorId> to);
   /// The value of a tensor of one element, of a boolean or integer type.
   [[nodiscard]] std::int64_t scalar(TensorId tensor);

@@ -70,8 +70,13 @@ struct Differs {
 
 class ByteMachine {
  public:
-  ByteMachine(const Graph& graph, const Plan& plan)
-      : graph_(graph), plan_(plan), spots_(graph.tensors.size()), memories_(plan.memories.size()) {
+  /// `branches` decides which body of an If runs, and how often a loop goes round; none: all, and two rounds.
+  ByteMachine(const Graph& graph, const Plan& plan, std::optional<Hash> branches)
+      : graph_(graph),
+        plan_(plan),
+        branches_(branches),
+        spots_(graph.tensors.size()),
+        memories_(plan.memories.size()) {
     for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
       Memory& memory = memories_[plan.places[b].memory];
       const auto end = static_cast<std::size_t>(plan.places[b].offset + plan.buffers[b].size);
@@ -106,8 +111,6 @@ class ByteMachine {
   }
 
  private:
-  static constexpr int rounds_of_a_loop = 2;
-
   [[nodiscard]] std::size_t bytes(TensorId tensor) const {
     return static_cast<std::size_t>(graph_.tensors[tensor].bytes);
   }
@@ -227,8 +230,9 @@ class ByteMachine {
     move_to(call.at);
     reader_ = op.name;
     (void)read_all(op.inputs);
-    for (const auto& output : op.outputs) {
-      if (output) settle(*output);
+    const auto sources = sources_of_outputs(graph_, op, 0);
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      if (op.outputs[o] && !sources[o]) settle(*op.outputs[o]);
     }
     for (const TensorId scratch : op.scratch) fill_new(scratch, {});
     if (op.bodies.empty()) {
@@ -338,10 +342,43 @@ class ByteMachine {
     (void)read_all(op.outputs);
   }
 
+  /// Those of which is not known where they come from.
   void write_outputs(const Operator& op, const Both& hash) {
-    for (const auto& output : op.outputs) {
-      if (output) fill(*output, hash);
+    const auto sources = sources_of_outputs(graph_, op, 0);
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      if (op.outputs[o] && !sources[o]) fill(*op.outputs[o], hash);
     }
+  }
+
+  /// Copies the others from tensors of the body; reads all before it writes any.
+  void hand_over(const Operator& op, std::size_t body) {
+    const auto sources = sources_of_outputs(graph_, op, body);
+    std::vector<std::pair<Memory, Memory>> values(sources.size());
+    std::vector<Spot> from(sources.size());
+    for (std::size_t o = 0; o < sources.size(); ++o) {
+      if (!sources[o]) continue;
+      (void)read(*sources[o]);
+      from[o] = spots_[*sources[o]];
+      for (std::size_t i = 0; i < from[o].size; ++i) {
+        values[o].first.push_back((*from[o].expected)[i]);
+        values[o].second.push_back((*from[o].planned)[from[o].begin + i]);
+      }
+    }
+    for (std::size_t o = 0; o < sources.size(); ++o) {
+      if (!sources[o]) continue;
+      settle(*op.outputs[o]);
+      const Spot& to = spots_[*op.outputs[o]];
+      for (std::size_t i = 0; i < to.size; ++i) to.write(i, values[o].first[i], values[o].second[i]);
+    }
+  }
+
+  /// The position of the last step of a body, which may be in a body of its own.
+  static Position last_of(const std::vector<Call>& calls) {
+    Position last = calls.back().at;
+    for (const std::vector<Call>& body : calls.back().bodies) {
+      if (!body.empty()) last = std::max(last, last_of(body));
+    }
+    return last;
   }
 
   /// Runs the body's operators and reads what it hands over.
@@ -360,15 +397,22 @@ class ByteMachine {
       const Both operands = read_all(call.op->inputs);
       for (const TensorId input : graph_.subgraphs[call.op->bodies[b]].inputs) fill_new(input, operands);
     };
+    std::optional<std::size_t> chosen;
+    if (branches_) chosen = mix(*branches_, static_cast<Hash>(call.at)) % call.bodies.size();
+    const auto runs = [&](std::size_t b) { return !chosen || chosen == b; };
     for (std::size_t b = 0; b < call.bodies.size(); ++b) {
-      if (call.bodies[b].empty()) enter(b);
+      if (!runs(b) || !call.bodies[b].empty()) continue;
+      enter(b);
+      write_outputs(*call.op, run_body(call, b));
+      hand_over(*call.op, b);
     }
     for (std::size_t b = 0; b < call.bodies.size(); ++b) {
-      if (!call.bodies[b].empty()) {
-        move_to(call.bodies[b].front().at);
-        enter(b);
-      }
+      if (!runs(b) || call.bodies[b].empty()) continue;
+      move_to(call.bodies[b].front().at);
+      enter(b);
       write_outputs(*call.op, run_body(call, b));
+      move_to(last_of(call.bodies[b]));
+      hand_over(*call.op, b);
     }
   }
 
@@ -377,7 +421,8 @@ class ByteMachine {
     for (const std::size_t body : call.op->bodies) {
       for (const TensorId input : graph_.subgraphs[body].inputs) fill_new(input, operands);
     }
-    for (int round = 0; round < rounds_of_a_loop; ++round) {
+    const int rounds = branches_ ? static_cast<int>(mix(*branches_, static_cast<Hash>(call.at)) % 3) : 2;
+    for (int round = 0; round < rounds; ++round) {
       Both results;
       for (std::size_t b = 0; b < call.bodies.size(); ++b) {
         const Both handed_over = run_body(call, b);
@@ -391,10 +436,16 @@ class ByteMachine {
       }
       write_outputs(*call.op, results);
     }
+    for (const std::vector<Call>& body : call.bodies) {
+      if (!body.empty()) move_to(last_of(body));
+    }
+    reader_ = call.op->name;
+    hand_over(*call.op, 0);
   }
 
   const Graph& graph_;
   const Plan& plan_;
+  std::optional<Hash> branches_;
   std::vector<Spot> spots_;
   std::vector<Memory> memories_;
   std::vector<Memory> own_;  ///< Two for each tensor: as it should be, and where the plan has none.
@@ -407,7 +458,13 @@ class ByteMachine {
 }  // namespace
 
 Trial try_plan(const Graph& graph, const Plan& plan) {
-  return ByteMachine(graph, plan).run(program_of(graph, plan.clocks[0]));
+  const std::vector<Call> program = program_of(graph, plan.clocks[0]);
+  Trial trial = ByteMachine(graph, plan, std::nullopt).run(program);
+  const bool has_bodies =
+      std::any_of(program.begin(), program.end(), [](const Call& call) { return !call.bodies.empty(); });
+  for (Hash branches = 0; has_bodies && branches < 4 && !trial.difference; ++branches)
+    trial.difference = ByteMachine(graph, plan, branches).run(program).difference;
+  return trial;
 }
 
 }  // namespace stowage::oracle

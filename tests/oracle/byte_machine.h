@@ -21,7 +21,8 @@ struct Trial {
   CopiesRemoved removed{};
 };
 
-/// Runs the plan's steps; loops run two rounds. The plan's tensors are those of the graph, one for one.
+/// Runs the plan's steps, all bodies of an If one after the other, and loops two rounds; then some bodies and rounds
+/// only. The plan's tensors are those of the graph, one for one.
 /// Throws std::invalid_argument for steps that the graph does not have.
 [[nodiscard]] Trial try_plan(const Graph& graph, const Plan& plan);
 

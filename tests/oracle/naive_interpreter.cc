@@ -50,7 +50,8 @@ class Loader {
 
 class Machine {
  public:
-  explicit Machine(const Graph& graph) : graph_(graph), is_written_(graph.tensors.size(), false) {}
+  Machine(const Graph& graph, Outputs outputs)
+      : graph_(graph), outputs_(outputs), is_written_(graph.tensors.size(), false) {}
 
   Execution run(const std::vector<Call>& calls) {
     if (calls.empty()) execution_.moments.push_back(0);  // a clock without steps has one position
@@ -93,8 +94,9 @@ class Machine {
       if (input) read(*input, &op);
     }
     // Results of bodies arrive later, but their memory is the operator's from its own position on.
-    for (const auto& output : op.outputs) {
-      if (output) write(*output, started);
+    const auto sources = known_sources(op);
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      if (op.outputs[o] && !sources[o]) write(*op.outputs[o], started);
     }
     for (const TensorId scratch : op.scratch) write(scratch, started);
     if (op.bodies.empty()) return;
@@ -103,6 +105,7 @@ class Machine {
     } else {
       run_loop(call, started);
     }
+    hand_over(op, now());  // there it stays
     // The operator is done only now: until then it holds its operands and its scratch.
     for (const auto* operands : {&op.inputs, &op.outputs}) {
       for (const auto& tensor : *operands) {
@@ -110,6 +113,19 @@ class Machine {
       }
     }
     for (const TensorId scratch : op.scratch) read(scratch);
+  }
+
+  [[nodiscard]] std::vector<std::optional<TensorId>> known_sources(const Operator& op) const {
+    if (outputs_ == Outputs::from_the_start || op.bodies.empty())
+      return std::vector<std::optional<TensorId>>(op.outputs.size());
+    return sources_of_outputs(graph_, op, 0);
+  }
+
+  void hand_over(const Operator& op, std::size_t moment) {
+    const auto sources = known_sources(op);
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      if (sources[o]) write(*op.outputs[o], moment);
+    }
   }
 
   void run_branches(const Call& call, std::size_t started) {
@@ -121,6 +137,7 @@ class Machine {
       for (const TensorId input : body.inputs) write(input, first);
       for (const Call& inner : call.bodies[b]) run_operator(inner);
       for (const TensorId output : body.outputs) read(output);  // handed over
+      hand_over(*call.op, call.bodies[b].empty() ? started : now());
     }
   }
 
@@ -145,6 +162,7 @@ class Machine {
   }
 
   const Graph& graph_;
+  Outputs outputs_;
   std::vector<bool> is_written_;
   Execution execution_;
 };
@@ -188,8 +206,33 @@ void add_life(std::vector<Positions>& lives, Positions life) {
 
 std::vector<Call> program_of(const Graph& graph, const Clock& clock) { return Loader(graph, clock).load(); }
 
-Execution execute(const Graph& graph, const Clock& clock) {
-  return Machine(graph).run(program_of(graph, clock));
+std::vector<std::optional<TensorId>> sources_of_outputs(const Graph& graph, const Operator& op,
+                                                        std::size_t body) {
+  const std::vector<std::optional<TensorId>> unknown(op.outputs.size());
+  std::vector<std::optional<TensorId>> sources;
+  for (std::size_t b = 0; b < op.bodies.size(); ++b) {
+    const Subgraph& own = graph.subgraphs[op.bodies[b]];
+    const bool is_if = op.type == "If" && op.body_use == BodyUse::once;
+    const bool is_loop = op.type == "Loop" && op.body_use == BodyUse::repeated;
+    if (!is_if && !(is_loop && b == 0)) break;
+    if (is_if && own.outputs.size() != op.outputs.size()) return unknown;
+    std::vector<std::optional<TensorId>> of_body;
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      const std::vector<TensorId>& from = is_if ? own.outputs : own.inputs;
+      const std::size_t i = is_if ? o : o + 2;
+      of_body.emplace_back(op.outputs[o] && i < from.size() ? std::optional(from[i]) : std::nullopt);
+      if (!of_body.back()) continue;
+      const Tensor& one = graph.tensors[*of_body.back()];
+      const Tensor& other = graph.tensors[*op.outputs[o]];
+      if (one.bytes != other.bytes || one.dtype != other.dtype || one.open != other.open) return unknown;
+    }
+    if (b == body) sources = of_body;
+  }
+  return sources.empty() ? unknown : sources;
+}
+
+Execution execute(const Graph& graph, const Clock& clock, Outputs outputs) {
+  return Machine(graph, outputs).run(program_of(graph, clock));
 }
 
 std::vector<std::vector<Positions>> needs_of(const Graph& graph, const Execution& execution) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -33,6 +34,11 @@ struct Call {
   std::vector<std::vector<Call>> bodies{};
 };
 
+/// Of which tensor of a body each output is the value when that body is done; none if that is not known. For an If, a
+/// result of each body; for a Loop, an input of its first body behind the round and the condition.
+[[nodiscard]] std::vector<std::optional<TensorId>> sources_of_outputs(const Graph& graph, const Operator& op,
+                                                                      std::size_t body);
+
 /// Makes a program of the clock's steps: every run of a subgraph has one step for each of its operators,
 /// and the steps of an operator's bodies follow it. Throws std::invalid_argument for other steps.
 [[nodiscard]] std::vector<Call> program_of(const Graph& graph, const Clock& clock);
@@ -43,9 +49,16 @@ struct Execution {
   std::vector<Event> events;      ///< In the order of the run.
 };
 
+/// When outputs of operators with bodies have their memory, if it is known which tensors they come from.
+enum class Outputs : std::uint8_t {
+  from_the_start,  ///< From the operator's own position on.
+  when_handed_over
+};
+
 /// Runs the steps. Throws std::invalid_argument for steps that the graph does not have, and for a
 /// tensor that is read before it is written.
-[[nodiscard]] Execution execute(const Graph& graph, const Clock& clock);
+[[nodiscard]] Execution execute(const Graph& graph, const Clock& clock,
+                                Outputs outputs = Outputs::from_the_start);
 
 using Positions = std::set<Position>;
 

@@ -242,6 +242,65 @@ class Maker {
       op.bodies.push_back(body);
     }
     finished_.insert(finished_.end(), op.bodies.begin(), op.bodies.end());
+    if (options_.results == 0 || !choices_.chance(options_.results)) return;
+    if (repeats) {
+      add_carried(op);
+    } else {
+      for (const std::size_t body : op.bodies) add_results(op, body);
+    }
+  }
+
+  TensorId add_tensor_like(TensorId other, TensorKind kind) {
+    Tensor tensor = graph_.tensors[other];
+    tensor.name = new_name();
+    tensor.kind = kind;
+    graph_.tensors.push_back(std::move(tensor));
+    return graph_.tensors.size() - 1;
+  }
+
+  /// The loop's first body carries a value for each output, behind two other inputs.
+  void add_carried(const Operator& op) {
+    Subgraph& body = graph_.subgraphs[op.bodies[0]];
+    while (body.inputs.size() < 2) body.inputs.push_back(add_tensor(TensorKind::temporary));
+    auto place = body.inputs.begin() + 2;
+    for (const auto& output : op.outputs) {
+      const TensorId carried =
+          output ? add_tensor_like(*output, TensorKind::temporary) : add_tensor(TensorKind::temporary);
+      place = body.inputs.insert(place, carried) + 1;
+    }
+  }
+
+  /// A body has a result like each output: made there, a weight, or the one before.
+  void add_results(const Operator& op, std::size_t body) {
+    Tensors own = graph_.subgraphs[body].inputs;
+    for (const Operator& inner : graph_.subgraphs[body].operators) {
+      for (const auto& output : inner.outputs) {
+        if (output) own.push_back(*output);
+      }
+    }
+    Tensors results;
+    for (const auto& output : op.outputs) {
+      const auto is_like = [&](TensorId other) {
+        return output && graph_.tensors[other].bytes == graph_.tensors[*output].bytes &&
+               graph_.tensors[other].dtype == graph_.tensors[*output].dtype;
+      };
+      if (!results.empty() && is_like(results.back()) && choices_.chance(30)) {
+        results.push_back(results.back());
+      } else if (output && choices_.chance(12)) {
+        results.push_back(add_tensor_like(*output, TensorKind::weight));
+      } else {
+        results.push_back(output ? add_tensor_like(*output, TensorKind::temporary)
+                                 : add_tensor(TensorKind::temporary));
+        Operator maker{.type = choices_.chance(50) ? "Relu" : "Conv", .outputs = {results.back()}};
+        if (!own.empty()) maker.inputs.emplace_back(choices_.one_of(own));
+        maker.name =
+            "op" + std::to_string(body) + "_" + std::to_string(graph_.subgraphs[body].operators.size());
+        graph_.subgraphs[body].operators.push_back(std::move(maker));
+        ++steps_[body];
+        own.push_back(results.back());
+      }
+    }
+    graph_.subgraphs[body].outputs = std::move(results);
   }
 
   Operator next_operator(std::size_t depth, const Tensors& own, const Tensors& outer) {

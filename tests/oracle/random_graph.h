@@ -50,6 +50,7 @@ struct GraphOptions {
   bool repeats_names = false;  ///< Some tensors have no name or that of another.
   std::size_t operators = 14;  ///< Of the network itself, at most.
   std::size_t copies = 0;      ///< Percent of operators that only pass on bytes, or work in place.
+  std::size_t results = 0;     ///< Percent of operators with new bodies whose outputs are those of bodies.
 };
 
 /// A graph that `validate` accepts, of everything a graph can have.

@@ -29,7 +29,10 @@ using oracle::random_graph;
 using oracle::Sketch;
 
 Graph graph_of(std::uint64_t seed) {
-  return random_graph(seed, {.depth = seed % 4, .operators = 8 + seed % 16, .copies = 30 + 10 * (seed % 6)});
+  return random_graph(seed, {.depth = seed % 4,
+                             .operators = 8 + seed % 16,
+                             .copies = 30 + 10 * (seed % 6),
+                             .results = seed % 3 == 1 ? std::size_t{80} : 0});
 }
 
 plan::SharingWorld world_of(const Graph& graph, bool shares) {

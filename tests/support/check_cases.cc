@@ -16,7 +16,8 @@ using oracle::Sketch;
 Case case_of(Graph graph, const PlanOptions& options) {
   const Input input{{.name = "model", .source = "model.json", .format = ModelFormat::json}, graph};
   PlanResult result = make_plan(input, options);
-  auto needs = oracle::needs_of(graph, oracle::execute(graph, result.plan.clocks[0]));
+  auto needs = oracle::needs_of(
+      graph, oracle::execute(graph, result.plan.clocks[0], oracle::Outputs::when_handed_over));
   return {std::move(graph), std::move(result.plan), std::move(needs), std::move(result.faults)};
 }
 
@@ -28,7 +29,10 @@ std::optional<Case> random_case(std::uint64_t seed, Alias alias) {
   options.alias = alias;
   options.io = seed % 5 == 0 ? Io::external : Io::arena;
   try {
-    return case_of(random_graph(seed, {.depth = seed % 4, .has_ties = seed % 3 == 0, .copies = copies}),
+    return case_of(random_graph(seed, {.depth = seed % 4,
+                                       .has_ties = seed % 3 == 0,
+                                       .copies = copies,
+                                       .results = seed % 4 == 1 ? std::size_t{80} : 0}),
                    options);
   } catch (const Error&) {
     if (seed % 3 != 0) throw;
