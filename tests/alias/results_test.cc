@@ -98,6 +98,18 @@ TEST(Results, MayBeOutputsOfTheNetwork) {
   EXPECT_EQ(it.plan.summary.peak, 3 * 16);
 }
 
+/// Kept to the end, from where the last branch ends.
+TEST(Results, MayBeOutputsThatAreReadBefore) {
+  Sketch sketch = two_branches();
+  sketch.graph().subgraphs[0].outputs.push_back(sketch.id("r"));
+  sketch.tensor("r").kind = TensorKind::output;
+  const Case it = planned(sketch.graph());
+  expect_sound(it);
+  EXPECT_EQ(address(it, "r"), address(it, "to"));
+  EXPECT_EQ(tensor(it, "r").views[0].life, (Lifetime{2, 3}));
+  EXPECT_EQ(tensor(it, "r").views.back().life, (Lifetime{4, 6}));
+}
+
 TEST(Results, ThatBranchesOnlyPassOnAreCopied) {
   const auto expect_copied = [](Sketch sketch, const std::string& from) {
     const Case it = planned(sketch.graph());
