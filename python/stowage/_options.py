@@ -14,7 +14,8 @@ from stowage._errors import UsageError
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    Size = Union[int, str, tuple[int, int]]  # exactly or at most 64; "..64", "64..64"; (1, 64)
+    # Exactly or at most 64; "..64", "64..64"; (1, 64). In `dim` also a list: a plan for each size.
+    Size = Union[int, str, tuple[int, int], list[int]]
 
     class Options(TypedDict, total=False):
         """Planning options; docs/cli.md explains each. Sizes are numbers of bytes or texts such as "64KiB"."""
@@ -159,6 +160,8 @@ def memories_of(value: Any) -> list[str]:
 
 def sizes_of(given: Any, is_shape: bool) -> str:
     """A size, or those of a shape: 64, "..64" (up to 64) or (1, 64)."""
+    if isinstance(given, list) and not is_shape:  # a plan for each of them
+        return ",".join(str(item) for item in given)
     if is_shape and isinstance(given, Iterable) and not isinstance(given, str):
         return ",".join(sizes_of(item, False) for item in given)
     if isinstance(given, tuple):

@@ -91,7 +91,7 @@ constexpr std::array<OptionRow, 32> option_rows{{
     {"rounds", &PlanTexts::rounds, still_accepted, "--strategy rectangle:rounds=N"},
     {"dim", &ModelTexts::dims, usual,
      "NAME=N: size of a symbolic dimension, or of an axis without a name, as INPUT[AXIS]; ..N: every size up "
-     "to N, A..B:STEP: every size in steps from A, N..N: exactly N",
+     "to N, A..B:STEP: every size in steps from A, N..N: exactly N; M,N: a plan for each, in one file",
      false},
     {"shape", &ModelTexts::shapes, usual,
      "TENSOR=1,3,224,224: a shape that the file leaves open; sizes as for --dim. A number is exact for "

@@ -211,6 +211,9 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
   ImportOptions options;
   for (const std::string& text : texts.dims) {
     const auto [name, value] = parse_assignment("--dim", text);
+    if (value.find(',') != std::string::npos)
+      throw wrong("--dim " + name, value,
+                  "one size or range here: `stowage plan` makes a plan for each of several");
     insert_once("--dim", options.dims, name, parse_given_size("--dim " + name, value));
   }
   for (const std::string& text : texts.shapes) {
@@ -241,6 +244,10 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
   return options;
 }
 
+bool has_buckets(std::string_view file) {
+  return file.substr(0, file.find("\"stowage-plan\"")).find("\"stowage-buckets\"") != std::string_view::npos;
+}
+
 Plan read_plan(const std::string& name) {
   const base::InputFile file(name);
   const std::size_t first = file.bytes().find_first_not_of(" \t\r\n");
@@ -250,6 +257,12 @@ Plan read_plan(const std::string& name) {
         fmt::format("is no plan, expected what `stowage plan MODEL -o plan.json` writes; `stowage plan {} -o "
                     "plan.html` writes the page of a model or list",
                     base::visible(name)))
+        .in_file(name);
+  if (has_buckets(file.bytes()))
+    throw Error(
+        "",
+        "has plans for several sizes (buckets), expected a single one: `stowage verify` and `stowage run` "
+        "take it")
         .in_file(name);
   try {
     return parse_plan(file.bytes());

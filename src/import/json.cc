@@ -88,6 +88,14 @@ std::vector<Json> Json::elements() const {
   return elements;
 }
 
+std::vector<std::pair<std::string, Json>> Json::members() const {
+  if (!value_->is_object()) throw expected("an object");
+  std::vector<std::pair<std::string, Json>> members;
+  for (const auto& [name, value] : value_->items())
+    members.emplace_back(name, Json(value, fmt::format("{}/{}", pointer_, name)));
+  return members;
+}
+
 std::string Json::string() const {
   if (!value_->is_string()) throw expected("a string");
   return value_->get<std::string>();

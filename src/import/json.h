@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stowage/error.h"
@@ -36,6 +37,9 @@ class Json {
 
   /// The elements of an array.
   [[nodiscard]] std::vector<Json> elements() const;
+
+  /// The members of an object, by name.
+  [[nodiscard]] std::vector<std::pair<std::string, Json>> members() const;
 
   [[nodiscard]] std::string string() const;
   [[nodiscard]] bool boolean() const;

@@ -121,9 +121,7 @@ void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers,
 
 }  // namespace
 
-Plan parse_plan(std::string_view text) {
-  const Json::Value value = Json::parse(text);
-  const Json document(value);
+Plan import::read_plan(const Json& document) {
   import::expect_format(document, "stowage-plan");
   Plan plan;
   Names buffers;
@@ -174,6 +172,11 @@ Plan parse_plan(std::string_view text) {
   if (const auto profile = document.find("order_profile")) plan.order_profile = read_order_profile(*profile);
   plan.summary = read_summary(document.at("summary"));
   return plan;
+}
+
+Plan parse_plan(std::string_view text) {
+  const Json::Value value = Json::parse(text);
+  return import::read_plan(Json(value));
 }
 
 }  // namespace stowage
