@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stowage._options import Options
 
 Progress = Callable[[str, float], object]
-MODEL_OPTIONS = ("dim", "shape", "bound", "state", "scratch")
+MODEL_OPTIONS = ("dim", "shape", "bound", "value", "state", "scratch")
 
 
 class Page:

@@ -77,3 +77,17 @@ def test_the_largest_size_that_fits(encoder):
     assert [(it["batch"], it["seq"]) for it in rows] == [(1, 510), (2, 255)]
     with pytest.raises(stowage.UsageError, match="--fit needs a limit"):
         stowage.fit(encoder, "seq", dim={"batch": 1})
+
+
+def test_values_of_inputs_decide_sizes():
+    reshape = model([node("Reshape", ["x", "sizes"], "y")],
+                    [value_info("x", FLOAT, 24), value_info("sizes", INT64, 2)], [value_info("y", FLOAT, "a", "b")])
+    for sizes in ([4, 6], (4, 6), np.array([4, 6])):
+        plan = stowage.plan(reshape, value={"sizes": sizes})
+        assert plan.run(check="all")["y"].shape == (4, 6)
+    with pytest.raises(stowage.UsageError, match="other elements than 4,6"):
+        plan.run({"sizes": np.array([6, 4])})
+    with pytest.raises(stowage.UsageError, match="did you mean 'sizes'"):
+        stowage.plan(reshape, value={"size": [4, 6]})
+    with pytest.raises(stowage.Error, match="--value sizes"):
+        stowage.plan(reshape)

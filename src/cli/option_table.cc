@@ -100,6 +100,8 @@ constexpr std::array<OptionRow, 32> option_rows{{
      false},
     {"bound", &ModelTexts::bounds, open_group,
      "TENSOR=SIZE: most bytes of a tensor whose size depends on data", false},
+    {"value", &ModelTexts::values, open_group,
+     "INPUT=1,80: elements of a small input that decides sizes; what follows from them is folded", false},
     {"state", &ModelTexts::states, open_group,
      "OUTPUT=INPUT: the output is this input of the next run; both are one buffer", false},
     {"scratch", &ModelTexts::scratch, open_group,

@@ -19,6 +19,7 @@ struct ModelTexts {
   std::vector<std::string> dims;
   std::vector<std::string> shapes;
   std::vector<std::string> bounds;
+  std::vector<std::string> values;
   std::vector<std::string> states;
   std::string scratch;
 

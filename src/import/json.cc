@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "model/elements.h"
 #include "stowage/units.h"
 
 namespace stowage::import {
@@ -151,6 +152,21 @@ std::vector<OpenExtent> read_open(const Json& json) {
     open.push_back({pair[0].index(), pair[1].index()});
   }
   return open;
+}
+
+std::vector<Number> read_value(const Json& json, const Tensor& tensor) {
+  const bool is_real = tensor.dtype == DType::float32 || tensor.dtype == DType::float64;
+  std::vector<Number> elements;
+  for (const Json& element : json.elements()) {
+    elements.push_back(is_real ? Number(element.number()) : Number(element.integer()));
+    if (!model::bytes_of_elements(tensor.dtype, {elements.back()}))
+      throw element.error(
+          fmt::format("is {}, expected an element of type {}", element.shown(), name_of(tensor.dtype)));
+  }
+  const auto bytes = model::bytes_of_elements(tensor.dtype, elements);
+  if (static_cast<Bytes>(bytes->size()) != tensor.bytes)
+    throw json.error(fmt::format("has {} bytes of elements, expected {}", bytes->size(), tensor.bytes));
+  return elements;
 }
 
 void expect_format(const Json& document, std::string_view format) {

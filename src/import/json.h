@@ -78,6 +78,9 @@ template <typename Named>
 /// Open extents: pairs [axis, symbol].
 [[nodiscard]] std::vector<OpenExtent> read_open(const Json& json);
 
+/// Elements of an input that is of this type and has so many.
+[[nodiscard]] std::vector<Number> read_value(const Json& json, const Tensor& tensor);
+
 /// Throws Error unless the document has this format, version 1.
 void expect_format(const Json& document, std::string_view format);
 

@@ -52,6 +52,7 @@ PlannedTensor read_tensor(const Json& json, const Names& buffers, const Plan& pl
                    .bytes = json.at("bytes").natural()};
   if (const auto shape = json.find("shape")) tensor.tensor.shape = read_shape(*shape);
   if (const auto open = json.find("open")) tensor.tensor.open = import::read_open(*open);
+  if (const auto value = json.find("value")) tensor.tensor.value = import::read_value(*value, tensor.tensor);
   for (const Json& view : json.at("views").elements())
     import::read_views(view, buffers, plan, tensor.views, repeated);
   return tensor;

@@ -222,5 +222,47 @@ TEST(CliOpenSizes, OfStateSayWhatAStepCosts) {
                                "; 64 bytes for each step along axis 0 of old"});
 }
 
+/// Elements of an input that decides sizes, on the command line.
+TEST(CliOpenSizes, MayFollowFromValues) {
+  const testing::TemporaryDirectory directory;
+  directory.write(
+      "net.onnx",
+      testing::onnx_model(
+          {.nodes = {testing::node("Reshape", {"x", "sizes"}, {"y"}), testing::node("Not", {"flag"}, {"z"})},
+           .inputs = {tensor_value("x", {24}), tensor_value("sizes", {2}, onnx::TensorProto::INT64),
+                      tensor_value("flag", {1}, onnx::TensorProto::BOOL)},
+           .outputs = {testing::untyped_value("y"), testing::untyped_value("z")}})
+          .SerializeAsString());
+  const auto planned_with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"plan", "net.onnx"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_stowage(directory.path(), arguments);
+  };
+  EXPECT_EQ(planned_with({}).status, 3);
+  expect_says(planned_with({}).errors, {"give that with --value sizes=..."});
+  const ProcessResult made =
+      planned_with({"--value", "sizes=4,6", "--value", "flag=true", "-o", "plan.json"});
+  EXPECT_EQ(made.status, 0) << made.errors;
+  expect_says(directory.read("plan.json"), {R"("value":[4,6])", R"("value":[1])"});
+  const std::vector<std::string> values{"--value", "sizes=4,6", "--value", "flag=true"};
+  std::vector<std::string> verified{"verify", "plan.json", "--model", "net.onnx"};
+  std::vector<std::string> ran{"run", "net.onnx", "--plan", "plan.json", "--check=all"};
+  for (auto* const arguments : {&verified, &ran}) {
+    arguments->insert(arguments->end(), values.begin(), values.end());
+    const ProcessResult result = run_stowage(directory.path(), *arguments);
+    EXPECT_EQ(result.status, 0) << result.errors;
+  }
+  verified[5] = "sizes=6,4";
+  EXPECT_EQ(run_stowage(directory.path(), verified).status, 1) << "it is no plan for these values";
+  for (const auto& [text, says] :
+       std::vector<std::pair<std::string, std::string>>{{"sizes=4,x", "expected numbers, or true or false"},
+                                                        {"sizes=4,0.5", "0.5 is no int64"},
+                                                        {"size=4,6", "did you mean 'sizes'?"}}) {
+    const ProcessResult refused = planned_with({"--value", text});
+    EXPECT_EQ(refused.status, 2) << refused.errors;
+    expect_says(refused.errors, {says});
+  }
+}
+
 }  // namespace
 }  // namespace stowage
