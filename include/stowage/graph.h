@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "stowage/tensor_kind.h"
@@ -81,6 +82,9 @@ struct OpenExtent {
   bool operator==(const OpenExtent&) const = default;
 };
 
+/// An element of a tensor: whole for types of integers and booleans (0 or 1), real for others.
+using Number = std::variant<std::int64_t, double>;
+
 /// A value of the network. Weights and instructions are outside of the arena.
 struct Tensor {
   std::string name{};  ///< As in the file; may be empty or not unique.
@@ -91,6 +95,8 @@ struct Tensor {
   /// The axes whose extents are open, in ascending order. In a run the tensor has its smaller extents in
   /// row-major order, without gaps, from its first byte on.
   std::vector<OpenExtent> open{};
+  /// Only of an input: the elements that it has in every run, since sizes follow from them. Empty: any elements.
+  std::vector<Number> value{};
 
   bool operator==(const Tensor&) const = default;
 };

@@ -53,6 +53,9 @@ struct GivenSize {
 
 using GivenShape = std::vector<GivenSize>;
 
+/// The elements of an input, in row-major order.
+using GivenValue = std::vector<Number>;
+
 /// The shape with the largest of the given sizes.
 [[nodiscard]] Shape largest(const GivenShape& shape);
 
@@ -61,6 +64,8 @@ struct ImportOptions {
   std::map<std::string, GivenSize> dims{};     ///< Values of symbolic dimensions.
   std::map<std::string, GivenShape> shapes{};  ///< Shapes of tensors, by tensor name.
   std::map<std::string, Bytes> bounds{};       ///< Upper bounds in bytes, for sizes that depend on data.
+  /// Elements of small inputs that decide sizes, by name. They hold in every run; what follows from them is folded.
+  std::map<std::string, GivenValue> values{};
   std::vector<StateNames> states{};
   std::vector<ScratchRequest> scratch{};
   /// Take a TFLite file as it is, as TensorFlow Lite Micro does: open sizes have the shapes in the file, and every

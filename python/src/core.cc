@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "bindings.h"
 #include "cli/commands.h"
+#include "cli/frontier.h"
 #include "cli/options.h"
 #include "models.h"
 #include "planned.h"
@@ -158,6 +159,39 @@ nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::
       rows.append(nb::make_tuple(row.size, it.strategy, it.moves == Moves::allowed, it.slow_traffic, it.cost,
                                  fits, it.interrupted, row.unavoidable, it.obstacle, words_of(it.faults)));
     }
+  }
+  return rows;
+}
+
+/// A list of tuples (first size or None, largest size or None, peak, next size or None, why it does not fit, larger
+/// sizes that fit alone, interrupted).
+nb::list fit_sizes(const nb::list& models, const nb::dict& options, const std::string& names,
+                   const nb::object& listener) {
+  const std::vector<Source> sources = sources_from(models);
+  if (sources.size() != 1) throw UsageError("fit is for one model");
+  const Texts texts = texts_from(options);
+  PlanOptions planning = cli::parse_plan_options(texts.plan);
+  const cli::FitQuestion question = cli::parse_fit(names, texts.model);
+  std::vector<FrontierRow> found;
+  run_watched(listener, [&](const Watch& watch) {
+    planning.solve.stop = watch.stop;
+    const auto read = [&](const cli::ModelTexts& model) {
+      return read_inputs(sources, model, plans_weights(planning.memories), planning.stream.has_value())[0];
+    };
+    found = cli::answers_to(question, read, planning);
+  });
+  const auto number = [](bool is_known, std::int64_t value) {
+    return is_known ? nb::cast(value) : nb::none();
+  };
+  nb::list rows;
+  for (const FrontierRow& row : found) {
+    const SizeFit& fit = row.fit;
+    const std::string why = fit.next ? cli::why_not(*fit.next, cli::limit_of(planning)) : row.rejected;
+    nb::list larger;
+    for (const std::int64_t size : fit.larger) larger.append(size);
+    rows.append(nb::make_tuple(
+        number(!question.first.empty(), row.first), number(fit.largest.has_value(), fit.largest.value_or(0)),
+        fit.peak, number(fit.next.has_value(), fit.next ? fit.next->size : 0), why, larger, fit.interrupted));
   }
   return rows;
 }
@@ -367,6 +401,8 @@ NB_MODULE(_core, module) {
   module.def("load", &load, nb::arg("json"), nb::arg("name"), nb::arg("models"), nb::arg("options"));
   module.def("verify", &verify, nb::arg("plan"), nb::arg("models"), nb::arg("options"));
   module.def("compare", &compare_strategies, nb::arg("models"), nb::arg("options"),
+             nb::arg("progress").none());
+  module.def("fit", &fit_sizes, nb::arg("models"), nb::arg("options"), nb::arg("names"),
              nb::arg("progress").none());
   module.def("sweep", &sweep_sizes, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
   module.def("header", &header_of, nb::arg("plan"), nb::arg("models"), nb::arg("options"), nb::arg("prefix"),

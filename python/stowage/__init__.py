@@ -17,16 +17,19 @@ from stowage._errors import Error, InternalError, NotApplicable, RunFault, Stowa
 if TYPE_CHECKING:
     from stowage._pack import Offsets, pack
     from stowage._plan import (
-        Page, Plan, compare, generate, inspect, load, plan, run, strategies, sweep, verify)
+        Buckets, Page, Plan, compare, fit, generate, inspect, load, load_buckets, plan, plan_buckets, run, strategies,
+        sweep, verify)
 
     __version__: str
 
 __all__ = [
-    "Error", "InternalError", "NotApplicable", "Offsets", "Page", "Plan", "RunFault", "StowageError", "UsageError",
-    "__version__", "compare", "generate", "inspect", "load", "pack", "plan", "run", "strategies", "sweep", "verify"]
+    "Buckets", "Error", "InternalError", "NotApplicable", "Offsets", "Page", "Plan", "RunFault", "StowageError",
+    "UsageError", "__version__", "compare", "fit", "generate", "inspect", "load", "load_buckets", "pack", "plan",
+    "plan_buckets", "run", "strategies", "sweep", "verify"]
 
 _PACK = {"Offsets", "pack"}
-_PLAN = {"Page", "Plan", "compare", "generate", "inspect", "load", "plan", "run", "strategies", "sweep", "verify"}
+_PLAN = {"Buckets", "Page", "Plan", "compare", "fit", "generate", "inspect", "load", "load_buckets", "plan",
+         "plan_buckets", "run", "strategies", "sweep", "verify"}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,8 @@ from stowage._errors import UsageError
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    Size = Union[int, str, tuple[int, int]]  # exactly or at most 64; "..64", "64..64"; (1, 64)
+    # Exactly or at most 64; "..64", "64..64"; (1, 64). In `dim` also a list: a plan for each size.
+    Size = Union[int, str, tuple[int, int], list[int]]
 
     class Options(TypedDict, total=False):
         """Planning options; docs/cli.md explains each. Sizes are numbers of bytes or texts such as "64KiB"."""
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         dim: Mapping[str, Size] | Sequence[str]
         shape: Mapping[str, Sequence[Size]] | Sequence[str]
         bound: Mapping[str, int | str] | Sequence[str]
+        value: Mapping[str, Any] | Sequence[str]  # an array or a list of numbers by the name of an input
         state: Mapping[str, str] | Sequence[str]
         scratch: str | os.PathLike[str]
 
@@ -136,6 +138,8 @@ def text_of(name: str, value: Any) -> Any:
         return memories_of(value)
     if name in ("dim", "shape") and isinstance(value, Mapping):
         return [f"{tensor}={sizes_of(given, name == 'shape')}" for tensor, given in value.items()]
+    if name == "value" and isinstance(value, Mapping):
+        return [f"{tensor}={','.join(elements_of(given))}" for tensor, given in value.items()]
     if KINDS[name] == "list":
         return assignments_of(value)
     return plain(value)
@@ -159,12 +163,23 @@ def memories_of(value: Any) -> list[str]:
 
 def sizes_of(given: Any, is_shape: bool) -> str:
     """A size, or those of a shape: 64, "..64" (up to 64) or (1, 64)."""
+    if isinstance(given, list) and not is_shape:  # a plan for each of them
+        return ",".join(str(item) for item in given)
     if is_shape and isinstance(given, Iterable) and not isinstance(given, str):
         return ",".join(sizes_of(item, False) for item in given)
     if isinstance(given, tuple):
         least, most = given
         return f"{least}..{most}"
     return str(given)
+
+
+def elements_of(given: Any) -> list[str]:
+    """The elements of an array, of a list or of lists of lists, in row-major order, or one number."""
+    if hasattr(given, "tolist"):  # an array of NumPy
+        given = given.tolist()
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        return [text for item in given for text in elements_of(item)]
+    return [str(given).lower() if isinstance(given, bool) else repr(given) if isinstance(given, float) else str(given)]
 
 
 def assignments_of(value: Any) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import pathlib
 import tempfile
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from stowage._options import Options
 
 Progress = Callable[[str, float], object]
-MODEL_OPTIONS = ("dim", "shape", "bound", "state", "scratch")
+MODEL_OPTIONS = ("dim", "shape", "bound", "value", "state", "scratch")
 
 
 class Page:
@@ -284,6 +285,80 @@ class Plan:
         return f"<div><pre style='font-family: monospace'>{html.escape(str(self))}</pre>{self.svg()}</div>"
 
 
+class Buckets:
+    """Plans of the same models for several sizes, of which one runs at a time in the same memories. State, and weights
+    in a memory of their own, have one place in all. `stowage.plan_buckets` makes them."""
+
+    def __init__(self, document: Mapping[str, Any], sources: list[Source], texts: Mapping[str, Any]) -> None:
+        self._document = document
+        self._sources = sources
+        self._buckets: list[tuple[dict[str, int], Plan]] = []
+        for bucket in document["buckets"]:
+            sizes: dict[str, int] = bucket["sizes"]
+            others = [text for text in texts.get("dim", []) if text.rpartition("=")[0] not in sizes]
+            own = {**texts, "dim": others + [f"{name}={size}" for name, size in sizes.items()]}
+            content = json.dumps(bucket["plan"]).encode()
+            self._buckets.append((sizes, Plan(_core.load(content, "plan", sources, own), sources, own)))
+
+    @property
+    def plans(self) -> list[tuple[dict[str, int], Plan]]:
+        """The sizes and the plan of each bucket, the largest last."""
+        return list(self._buckets)
+
+    @property
+    def peak(self) -> int:
+        """Bytes of memory that all of them need."""
+        return max(plan.peak for _, plan in self._buckets)
+
+    @property
+    def fits(self) -> bool:
+        """Whether all memories are large enough for all buckets."""
+        return all(plan.fits for _, plan in self._buckets)
+
+    @property
+    def memories(self) -> list[dict[str, Any]]:
+        """For each memory: name and the largest peak."""
+        return list(self._document["memories"])
+
+    @property
+    def shared(self) -> list[dict[str, Any]]:
+        """State and constants that have one place in all: buffer, memory, offset, size."""
+        return list(self._document["shared"])
+
+    def at(self, **sizes: int) -> Plan:
+        """The plan of the smallest bucket that holds these sizes. `at(**{"x[1]": 300})` takes any names."""
+        names = sorted(self._buckets[0][0])
+        if sorted(sizes) != names:
+            raise UsageError(f"sizes are {', '.join(sizes) or 'missing'}, expected {', '.join(names)}")
+        held = [it for it in self._buckets if all(size <= it[0][name] for name, size in sizes.items())]
+        if not held:
+            words = " ".join(f"{name}={size}" for name, size in sizes.items())
+            most = " ".join(f"{name}={size}" for name, size in self._buckets[-1][0].items())
+            raise UsageError(f"{words} is beyond the largest bucket, {most}")
+        return min(held, key=lambda it: math.prod(it[0].values()))[1]
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """All plans as one JSON document (docs/plan-json.md), which `stowage.load` reads back."""
+        return _written(json.dumps(self._document), path)
+
+    def verify(self) -> list[str]:
+        """The faults that the checker finds in the plans, with their models, and in what they share."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "plan.json")
+            self.to_json(file)
+            arguments = [file, "--json"]
+            for model, named in _files_of(self._sources, folder):
+                arguments += ["--model", f"{model}={named}"]
+            sizes, plan = self._buckets[0]
+            models = {name: text for name, text in plan._texts.items() if name in MODEL_OPTIONS}
+            models["dim"] = [text for text in models["dim"] if text.rpartition("=")[0] not in sizes]
+            given = models if self._sources else {}
+            return list(json.loads(_command("verify", [], given, arguments, accepted=(0, 1)))["faults"])
+
+    def __repr__(self) -> str:
+        return f"<stowage.Buckets: {len(self._buckets)} plans, peak {self.peak} bytes>"
+
+
 def _restored(text: str, sources: list[Source], texts: dict[str, Any], enough: tuple[str, int] | None) -> Plan:
     """A plan from its pickle. Models that are no longer where they were are left out of it."""
     try:
@@ -325,6 +400,41 @@ def plan(models: Models, *, progress: Progress | None = None, **options: Unpack[
     sources = sources_of(models)
     texts = texts_of(options)
     return Plan(_checked(_core.plan(sources, texts, progress)), sources, texts)
+
+
+def plan_buckets(models: Models, **options: Unpack[Options]) -> Buckets:
+    """Plans memory for several sizes, which `dim` lists: dim={"seq": [128, 512]}. A plan for each of them, or for each
+    combination, with state at one place in all. The time limit is that of all together."""
+    sources = sources_of(models)
+    texts = texts_of(options)
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "plan.json")
+        _command("plan", sources, texts, ["-o", file], accepted=(0, 1))
+        return Buckets(json.loads(pathlib.Path(file).read_text(encoding="utf-8")), sources, texts)
+
+
+def load_buckets(
+    file: str | os.PathLike[str], models: Models | list[Source] | None = None, **options: Unpack[Options]
+) -> Buckets:
+    """Reads plans for several sizes from a JSON file. With the models, they can be run and saved as C."""
+    return Buckets(json.loads(pathlib.Path(file).read_text(encoding="utf-8")), _sources(models), texts_of(options))
+
+
+def fit(
+    models: Models, names: str | Sequence[str], *, progress: Progress | None = None, **options: Unpack[Options]
+) -> list[dict[str, Any]]:
+    """The largest size of what a model leaves open so that one plan for every size up to it fits `capacity` or the
+    sizes of `memory`; with two names, the largest of the second for each size of the first, those that `dim` lists or
+    powers of two.
+
+    A dict for each row: the sizes by their names (None: not even the smallest fits), "peak", "next", the next size, and
+    "why" it does not fit, "larger", single sizes beyond it that do, and "interrupted".
+    """
+    given = names.split(",") if isinstance(names, str) else list(names)
+    rows = _core.fit(sources_of(models), texts_of(options), ",".join(given), progress)
+    keys = ("peak", "next", "why", "larger", "interrupted")
+    return [({} if row[0] is None else {given[0]: row[0]}) | {given[-1]: row[1]} | dict(zip(keys, row[2:]))
+            for row in rows]
 
 
 def load(

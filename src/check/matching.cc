@@ -51,6 +51,7 @@ void check_tensor(const Graph& graph, TensorId t, const Tensor& planned, Faults&
   if (planned.dtype != tensor.dtype || planned.shape != tensor.shape)
     fault(" has another element type or shape in the plan");
   if (planned.open != tensor.open) fault(" has other open extents in the plan");
+  if (planned.value != tensor.value) fault(" is given another value in the plan");
 }
 
 std::vector<bool> may_be_elsewhere(const Graph& graph) {

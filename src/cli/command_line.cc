@@ -176,7 +176,8 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add(app, "--fit", command.fit,
       "NAME of a dimension: the largest size for which one plan for every size up to it fits --capacity; "
       "--dim "
-      "NAME=A..B limits the search");
+      "NAME=A..B limits the search. FIRST,NAME: a table of the largest NAME for each FIRST, those of --dim "
+      "FIRST=1,2,4 or powers of two");
   app.add_flag("--unpin", command.unpin,
                "Place the buffers of a list anew, without the offsets that it gives")
       ->group("Memories");

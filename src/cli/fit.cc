@@ -49,6 +49,7 @@ std::string given_options(const FitCommand& command) {
   add_all("--dim", command.model.dims);
   add_all("--shape", command.model.shapes);
   add_all("--bound", command.model.bounds);
+  add_all("--value", command.model.values);
   add_all("--state", command.model.states);
   add("--scratch", command.model.scratch);
   add("--time-limit", command.plan.time_limit);

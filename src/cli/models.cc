@@ -115,12 +115,14 @@ std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models
   expect_known_models("--dim", models, texts.dims);
   expect_known_models("--shape", models, texts.shapes);
   expect_known_models("--bound", models, texts.bounds);
+  expect_known_models("--value", models, texts.values);
   expect_known_models("--state", models, texts.states);
   std::vector<ImportOptions> options;
   for (const NamedFile& model : models) {
     options.push_back(parse_model_options({.dims = texts_about(model.name, texts.dims),
                                            .shapes = texts_about(model.name, texts.shapes),
                                            .bounds = texts_about(model.name, texts.bounds),
+                                           .values = texts_about(model.name, texts.values),
                                            .states = states_about(model.name, texts.states),
                                            .scratch = {}}));
   }

@@ -17,6 +17,7 @@
 
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/frontier.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
 #include "cli/typed.h"
@@ -28,24 +29,20 @@
 namespace stowage::cli {
 namespace {
 
-constexpr std::int64_t largest_without_range = std::int64_t{1} << 20;
-
-/// The texts without what they say of a dimension.
-std::vector<std::string> without(const std::string& name, std::vector<std::string> texts) {
-  std::erase_if(texts,
-                [&](const std::string& text) { return parse_assignment("--dim", text).first == name; });
-  return texts;
-}
-
-/// Reads the only model of a command with sizes for these names.
-Input read_with(const PlanCommand& command, const PlanOptions& options, const std::vector<std::string>& names,
-                const GivenSize& size) {
+/// Reads the only model of a command.
+Input read_model(const PlanCommand& command, const PlanOptions& options, const ImportOptions& given) {
   const NamedFile model = parse_models(command.inputs)[0];
-  ImportOptions given = parse_model_options(command.model);
-  for (const std::string& name : names) given.dims.insert_or_assign(name, size);
   Input input = options.stream ? read_network(model.file, given).input : read_input(model.file, given);
   input.info.name = model.name;
   return input;
+}
+
+/// The same with a size for these names.
+Input read_with(const PlanCommand& command, const PlanOptions& options, const std::vector<std::string>& names,
+                const GivenSize& size) {
+  ImportOptions given = parse_model_options(command.model);
+  for (const std::string& name : names) given.dims.insert_or_assign(name, size);
+  return read_model(command, options, given);
 }
 
 /// The size of the first axis of what has it first is taken for that of a batch: 1 at first.
@@ -106,25 +103,6 @@ std::string words_of(const std::vector<std::string>& names, std::int64_t size) {
   std::string text;
   for (const std::string& name : names) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, size);
   return text;
-}
-
-/// Bytes beyond which nothing fits. Of several memories no sum of peaks says that.
-Bytes limit_of(const PlanOptions& options) {
-  return options.memories.size() == 1 ? options.memories[0].capacity.value_or(largest_value) : largest_value;
-}
-
-/// What proves that a size does not fit, or what is missing.
-std::string why_not(const SizedPeak& next, Bytes capacity) {
-  if (!next.rejected.empty()) return fmt::format("the model rejects {}: {}", next.size, next.rejected);
-  if (next.fits) return fmt::format("{} fits with a plan of its own", next.size);
-  const bool is_proven = next.scope != ClaimScope::offsets && next.lower_bound > capacity;
-  const std::string_view of =
-      next.scope == ClaimScope::order ? "any order of its operators" : "any way to stream it that was tried";
-  return is_proven
-             ? fmt::format("{} does not fit: {} needs at least {} bytes", next.size, of, next.lower_bound)
-             : fmt::format(
-                   "no plan for {} that fits was found: {} bytes were reached, at least {} are needed",
-                   next.size, next.peak, next.lower_bound);
 }
 
 void print_fit(const std::string& name, const GivenSize& range, const SizeFit& fit,
@@ -189,30 +167,23 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
   std::cout.flush();
 }
 
-void fit_dimension(PlanCommand& command, const PlanOptions& options) {
-  const std::string& name = command.fit;
+bool fits_two_dimensions(const PlanCommand& command) { return command.fit.find(',') != std::string::npos; }
+
+ReadTexts reader_of(const PlanCommand& command, const PlanOptions& options) {
   if (command.inputs.size() != 1) throw UsageError("--fit is for one model");
   if (command.is_for_tflm) throw UsageError("--fit is an option of `stowage plan`");
-  if (std::ranges::none_of(options.memories, [](const Memory& it) { return it.capacity.has_value(); }))
-    throw UsageError("--fit needs a limit: --capacity SIZE or --memory NAME=SIZE");
-  const ImportOptions given = parse_model_options(command.model);
-  const auto known = given.dims.find(name);
-  GivenSize range = known == given.dims.end() ? GivenSize(1, largest_without_range) : known->second;
-  if (!range.least || *range.least >= range.most)
-    throw UsageError(
-        fmt::format("--fit {}: --dim gives it one size, expected a range such as 1..4096 or nothing",
-                    base::quoted(name)));
-  command.model.dims = without(name, command.model.dims);
-  const auto read = [&](const GivenSize& size) { return read_with(command, options, {name}, size); };
+  return [&](const ModelTexts& texts) { return read_model(command, options, parse_model_options(texts)); };
+}
+
+void fit_dimension(PlanCommand& command, const PlanOptions& options) {
+  const ReadTexts read = reader_of(command, options);
+  const FitQuestion question = parse_fit(command.fit, command.model);
   const InterruptWatch watch;  // an interrupt keeps the largest size so far
   PlanOptions with_stop = options;
   with_stop.solve.stop = watch.stop();
-  const SizeFit fit = fit_size(read, range, with_stop);
-  if (!fit.largest)
-    throw UsageError(fmt::format("--fit {}: not even the smallest size fits: {}", base::quoted(name),
-                                 why_not(*fit.next, limit_of(options))));
-  print_fit(name, range, fit, options);
-  command.model.dims.push_back(fmt::format("{}={}..{}:{}", name, *range.least, *fit.largest, range.step));
+  const SizeFit fit = answers_to(question, read, with_stop)[0].fit;
+  print_fit(question.second, question.range, fit, options);
+  command.model = question.at(std::nullopt, {*question.range.least, *fit.largest, question.range.step});
 }
 
 }  // namespace stowage::cli

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/frontier.h"
 #include "stowage/open_sizes.h"
 #include "stowage/options.h"
 
@@ -11,6 +12,12 @@ namespace stowage::cli {
 /// Prints what the model needs at some sizes of what it leaves open, and commands that go on with them. Takes about a
 /// second. For one model.
 void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, PlanOptions options);
+
+/// Whether --fit names two dimensions: then there is no plan but a table.
+[[nodiscard]] bool fits_two_dimensions(const PlanCommand& command);
+
+/// Reads the only model of the command. Keeps references to both. Throws UsageError for several models.
+[[nodiscard]] ReadTexts reader_of(const PlanCommand& command, const PlanOptions& options);
 
 /// Finds the largest size that --fit asks for, prints what was found to standard error, and makes the range up to it one
 /// of the command's sizes. Throws UsageError if no size fits, and for options that do not go with --fit.

@@ -91,7 +91,7 @@ constexpr std::array<OptionRow, 32> option_rows{{
     {"rounds", &PlanTexts::rounds, still_accepted, "--strategy rectangle:rounds=N"},
     {"dim", &ModelTexts::dims, usual,
      "NAME=N: size of a symbolic dimension, or of an axis without a name, as INPUT[AXIS]; ..N: every size up "
-     "to N, A..B:STEP: every size in steps from A, N..N: exactly N",
+     "to N, A..B:STEP: every size in steps from A, N..N: exactly N; M,N: a plan for each, in one file",
      false},
     {"shape", &ModelTexts::shapes, usual,
      "TENSOR=1,3,224,224: a shape that the file leaves open; sizes as for --dim. A number is exact for "
@@ -100,6 +100,8 @@ constexpr std::array<OptionRow, 32> option_rows{{
      false},
     {"bound", &ModelTexts::bounds, open_group,
      "TENSOR=SIZE: most bytes of a tensor whose size depends on data", false},
+    {"value", &ModelTexts::values, open_group,
+     "INPUT=1,80: elements of a small input that decides sizes; what follows from them is folded", false},
     {"state", &ModelTexts::states, open_group,
      "OUTPUT=INPUT: the output is this input of the next run; both are one buffer", false},
     {"scratch", &ModelTexts::scratch, open_group,

@@ -63,6 +63,19 @@ double parse_real(std::string_view flag, std::string_view text, double least, do
   return value;
 }
 
+/// A whole or real number, or true or false.
+Number parse_element(std::string_view flag, std::string_view text) {
+  if (text == "true" || text == "false") return std::int64_t{text == "true"};
+  if (const auto whole = base::parse_integer(text)) return *whole;
+  double value = 0;
+  std::istringstream in{std::string(text)};
+  in.imbue(std::locale::classic());
+  const bool is_plain = text.find_first_not_of("0123456789.+-eE") == std::string_view::npos;
+  if (!is_plain || !(in >> value) || !in.eof())
+    throw wrong(flag, text, "numbers, or true or false, with commas");
+  return value;
+}
+
 std::chrono::duration<double> parse_seconds(std::string_view text) {
   constexpr double longest = 1e8;  // three years
   return std::chrono::duration<double>(parse_real("--time-limit", text, 0, longest));
@@ -204,13 +217,17 @@ std::pair<std::string, std::string> parse_assignment(std::string_view flag, cons
 }
 
 bool ModelTexts::is_any_given() const {
-  return !dims.empty() || !shapes.empty() || !bounds.empty() || !states.empty() || !scratch.empty();
+  return !dims.empty() || !shapes.empty() || !bounds.empty() || !values.empty() || !states.empty() ||
+         !scratch.empty();
 }
 
 ImportOptions parse_model_options(const ModelTexts& texts) {
   ImportOptions options;
   for (const std::string& text : texts.dims) {
     const auto [name, value] = parse_assignment("--dim", text);
+    if (value.find(',') != std::string::npos)
+      throw wrong("--dim " + name, value,
+                  "one size or range here: `stowage plan` makes a plan for each of several");
     insert_once("--dim", options.dims, name, parse_given_size("--dim " + name, value));
   }
   for (const std::string& text : texts.shapes) {
@@ -224,6 +241,13 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
   for (const std::string& text : texts.bounds) {
     const auto [name, value] = parse_assignment("--bound", text);
     insert_once("--bound", options.bounds, name, parse_bytes("--bound " + name, value));
+  }
+  for (const std::string& text : texts.values) {
+    const auto [name, value] = parse_assignment("--value", text);
+    GivenValue elements;
+    for (const std::string_view element : base::split(value, ','))
+      if (!value.empty()) elements.push_back(parse_element("--value " + name, base::trim(element)));
+    insert_once("--value", options.values, name, std::move(elements));
   }
   for (const std::string& text : texts.states) {
     const std::size_t equals = text.find('=');
@@ -241,6 +265,10 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
   return options;
 }
 
+bool has_buckets(std::string_view file) {
+  return file.substr(0, file.find("\"stowage-plan\"")).find("\"stowage-buckets\"") != std::string_view::npos;
+}
+
 Plan read_plan(const std::string& name) {
   const base::InputFile file(name);
   const std::size_t first = file.bytes().find_first_not_of(" \t\r\n");
@@ -250,6 +278,12 @@ Plan read_plan(const std::string& name) {
         fmt::format("is no plan, expected what `stowage plan MODEL -o plan.json` writes; `stowage plan {} -o "
                     "plan.html` writes the page of a model or list",
                     base::visible(name)))
+        .in_file(name);
+  if (has_buckets(file.bytes()))
+    throw Error(
+        "",
+        "has plans for several sizes (buckets), expected a single one: `stowage verify` and `stowage run` "
+        "take it")
         .in_file(name);
   try {
     return parse_plan(file.bytes());

@@ -19,6 +19,7 @@ struct ModelTexts {
   std::vector<std::string> dims;
   std::vector<std::string> shapes;
   std::vector<std::string> bounds;
+  std::vector<std::string> values;
   std::vector<std::string> states;
   std::string scratch;
 
@@ -70,6 +71,8 @@ struct RunTexts {
 [[nodiscard]] ImportOptions parse_model_options(const ModelTexts& texts);
 /// A plan file (JSON). Throws Error that names it.
 [[nodiscard]] Plan read_plan(const std::string& file);
+/// Whether a plan file has plans for several sizes.
+[[nodiscard]] bool has_buckets(std::string_view file);
 [[nodiscard]] PlanOptions parse_plan_options(const PlanTexts& texts);
 /// For commands that try all strategies: the strategy is one to tune.
 [[nodiscard]] PlanOptions parse_options_of_all(const PlanTexts& texts);

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/buckets.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
@@ -227,6 +228,7 @@ std::vector<WantedFile> PlanCommand::files() const {
 }
 
 ExitStatus run_plan(const PlanCommand& given) {
+  if (given.fit.empty() && gives_several_sizes(given.model)) return plan_buckets(given);
   PlanCommand command = given;
   expect_different_files(files_of_models(command.inputs), named_outputs(command));
   const std::vector<WantedFile> files = command.files();
@@ -242,6 +244,7 @@ ExitStatus run_plan(const PlanCommand& given) {
   } else if (!command.runtime.empty() || !command.kernels.empty()) {
     throw UsageError("--runtime and --kernels are options of `stowage tflm`");
   }
+  if (fits_two_dimensions(command)) return show_frontier(command, options, reader_of(command, options));
   if (!command.fit.empty()) fit_dimension(command, options);
   std::vector<Input> inputs = tflm ? tflm->inputs() : inputs_of(command, options);
   print_notes(inputs);

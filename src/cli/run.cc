@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/buckets.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
@@ -34,10 +36,10 @@ struct Planned {
   ExitStatus status = ExitStatus::done;
 };
 
-Planned plan_for(const RunCommand& command, const std::vector<Network>& networks,
+Planned plan_for(const RunCommand& command, const Bucket* bucket, const std::vector<Network>& networks,
                  const InterruptWatch& watch) {
   if (!command.given_plan.empty()) {
-    Planned planned{read_plan(command.given_plan)};
+    Planned planned{bucket != nullptr ? bucket->plan : read_plan(command.given_plan)};
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;
@@ -130,11 +132,15 @@ ExitStatus run_run(const RunCommand& command) {
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
   expect_outputs_apart(command);
   const std::vector<WantedFile> files = wanted_files(command.output, {Holds::json, Holds::csv, Holds::svg});
-  const std::vector<Network> networks = read_networks(command.inputs, command.model);
+  const std::optional<Buckets> buckets =
+      command.given_plan.empty() ? std::nullopt : read_buckets(command.given_plan);
+  ModelTexts model = command.model;
+  const Bucket* const bucket = buckets ? &chosen_bucket(*buckets, command.inputs, options, model) : nullptr;
+  const std::vector<Network> networks = read_networks(command.inputs, model);
   print_notes(inputs_of(networks));
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
-  const Planned planned = plan_for(command, networks, watch);
+  const Planned planned = plan_for(command, bucket, networks, watch);
   if (planned.status != ExitStatus::done) return planned.status;
   options.stop = watch.stop();
   options.progress = progress_line();

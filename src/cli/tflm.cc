@@ -131,6 +131,7 @@ TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
          "it has one arena and reads weights from the file");
   refuse(!command.model.shapes.empty() || !command.model.bounds.empty(), "--shape and --bound",
          "it uses the shapes in the file");
+  refuse(!command.model.values.empty(), "--value", "it uses the shapes in the file");
   refuse(!command.model.states.empty(), "--state", "it manages variables itself");
   if (options.alignment.value_or(tflm_alignment) % tflm_alignment != 0)
     throw UsageError(fmt::format("--align is {}, expected a multiple of {} for TensorFlow Lite Micro",

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/buckets.h"
 #include "cli/commands.h"
 #include "cli/models.h"
 #include "cli/terminal.h"
@@ -13,10 +16,47 @@
 
 namespace stowage::cli {
 
+namespace {
+
+/// The models are read at the sizes that the file names.
+ExitStatus verify_buckets(const Buckets& buckets, const VerifyCommand& command) {
+  Faults faults;
+  if (command.models.empty()) {
+    faults = check_buckets(buckets);
+  } else {
+    const Wanted wanted = buckets.all.empty() ? Wanted::graph : wanted_to_check(buckets.all.front().plan);
+    faults = check_buckets(buckets, reader_of(command.models, command.model, wanted));
+  }
+  Bytes peak = 0;
+  for (const Bucket& it : buckets.all) peak = std::max(peak, it.plan.summary.peak);
+  if (command.json) {
+    std::vector<std::string> words;
+    for (const Fault& fault : faults) words.push_back(base::as_utf8(fault.what));
+    const nlohmann::json document{{"valid", faults.empty()},
+                                  {"checked_with_model", !command.models.empty()},
+                                  {"faults", words},
+                                  {"buckets", buckets.all.size()},
+                                  {"peak", peak}};
+    std::cout << document.dump(1) << '\n';
+  } else {
+    print_faults(faults);
+    if (faults.empty())
+      base::print(summary_stream(), "valid: {} buckets, {} shared places, peak {} bytes{}\n",
+                  buckets.all.size(), buckets.shared.size(), peak,
+                  command.models.empty() ? " (checked without the model)" : "");
+  }
+  flush_output();
+  return faults.empty() ? ExitStatus::done : ExitStatus::not_met;
+}
+
+}  // namespace
+
 ExitStatus run_verify(const VerifyCommand& command) {
   if (command.models.empty() && command.model.is_any_given()) {
-    throw UsageError("--dim, --shape, --bound, --state and --scratch need --model");
+    throw UsageError("--dim, --shape, --bound, --value, --state and --scratch need --model");
   }
+  if (const std::optional<Buckets> buckets = read_buckets(command.plan_file))
+    return verify_buckets(*buckets, command);
   const Plan plan = read_plan(command.plan_file);
   Faults faults;
   if (command.models.empty()) {

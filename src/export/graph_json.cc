@@ -20,7 +20,7 @@ std::vector<std::string> unique_names(const Graph& graph) {
 Json tensor_json(const Tensor& tensor, const std::string& name) {
   Json json{{"name", name}, {"kind", name_of(tensor.kind)}, {"dtype", name_of(tensor.dtype)}};
   if (tensor.shape) json["shape"] = *tensor.shape;
-  for (const OpenExtent& open : tensor.open) json["open"].push_back({open.axis, open.symbol});
+  exporting::add_given(tensor, json);
   json["bytes"] = tensor.bytes;
   return json;
 }

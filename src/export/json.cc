@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <variant>
 
 namespace stowage::exporting {
 namespace {
@@ -26,6 +27,12 @@ std::string without_controls(std::string json) {
 
 std::string dump(const Json& json) {
   return without_controls(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void add_given(const Tensor& tensor, Json& json) {
+  for (const OpenExtent& open : tensor.open) json["open"].push_back({open.axis, open.symbol});
+  for (const Number& element : tensor.value)
+    std::visit([&](const auto it) { json["value"].push_back(it); }, element);
 }
 
 }  // namespace stowage::exporting

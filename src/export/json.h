@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 /// One line of JSON without control characters; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string dump(const Json& json);
 
+/// What a tensor has of open extents and of a value that the user gives.
+void add_given(const Tensor& tensor, Json& json);
+
 /// An array with one element per line, made by `to_json`.
 template <typename Range, typename ToJson>
 void write_rows(std::ostream& out, const Range& range, const ToJson& to_json) {

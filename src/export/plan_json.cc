@@ -205,7 +205,7 @@ Json tensor_json(const PlannedTensor& planned, const Plan& plan, const Lists& li
             {"dtype", name_of(tensor.dtype)}, {"shape", nullptr},    {"bytes", tensor.bytes},
             {"views", Json::array()}};
   if (tensor.shape) json["shape"] = *tensor.shape;
-  for (const OpenExtent& open : tensor.open) json["open"].push_back({open.axis, open.symbol});
+  exporting::add_given(tensor, json);
   const std::span<const View> views(planned.views);
   for (std::size_t v = 0; v < views.size();) {
     const exporting::ViewRun run = list.is_short()

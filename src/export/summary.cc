@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -104,6 +105,49 @@ void write_kept_state(const Plan& plan, const Row& row) {
     if (tensor.tensor.kind == TensorKind::state && tensor.views.empty()) bytes += tensor.tensor.bytes;
   }
   if (bytes > 0) row("state", readable(bytes) + ", kept by the runtime, not in the arena");
+}
+
+/// How state grows with sizes that runs decide: "16384 bytes for each step along axis 2 of past".
+std::string growth_of_state(const Plan& plan) {
+  struct Growth {
+    Bytes bytes = 0;
+    std::string example{};
+  };
+  std::map<std::size_t, Growth> growths;  // by symbol
+  std::set<std::size_t> seen;             // buffers: both ends of a tie are in one
+  for (const PlannedTensor& it : plan.tensors) {
+    if (it.views.empty() || it.tensor.open.empty()) continue;
+    const std::size_t buffer = it.views[0].buffer;
+    if (plan.buffers[buffer].kind != TensorKind::state || !seen.insert(buffer).second) continue;
+    if (it.tensor.open.size() > 1) return "";  // no step of one size alone
+    const OpenExtent& open = it.tensor.open[0];
+    const auto row = bytes_of_row(it.tensor, open.axis);
+    if (!row) return "";
+    Growth& growth = growths[open.symbol];
+    growth.bytes += *row;
+    if (growth.example.empty())
+      growth.example =
+          fmt::format("axis {} of {}", open.axis, exporting::shortened(it.tensor.name, longest_name));
+  }
+  std::string text;
+  for (const auto& [symbol, growth] : growths)
+    text += fmt::format("; {} bytes for each step along {}", growth.bytes, growth.example);
+  return text;
+}
+
+/// What is always live, and what is left for one run after the other; weights are elsewhere.
+template <typename Row>
+void write_split(const Plan& plan, const Row& row) {
+  Bytes state = 0;
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.kind == TensorKind::state) state += buffer.size;
+  if (state == 0) return;
+  Bytes weights = 0;
+  for (const PlannedTensor& it : plan.tensors)
+    if (is_constant(it.tensor.kind)) weights += it.tensor.bytes;
+  if (plan.savings) weights = plan.savings->weights.shared;
+  row("state", fmt::format("{} always live, {} for all else; weights {}{}", readable(state),
+                           readable(plan.summary.peak - state), readable(weights), growth_of_state(plan)));
 }
 
 /// Copies of tensors between memories.
@@ -331,6 +375,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   write_moves(plan, row);
   row("naive", readable(summary.naive));
   row("peak", readable(summary.peak));
+  write_split(plan, row);
   row("lower bound", bound_of(plan));
   row("gap", gap_of(plan));
   if (has_stopped(plan)) row("stopped", "it fits; without --capacity the search goes on");

@@ -54,7 +54,7 @@ class GraphReader {
 
  private:
   void add_tensor(const Json& json) {
-    json.expect_members({"name", "kind", "dtype", "shape", "open", "bytes", "data"});
+    json.expect_members({"name", "kind", "dtype", "shape", "open", "bytes", "data", "value"});
     Tensor tensor{.name = json.at("name").string()};
     if (!tensor_of_.emplace(tensor.name, graph_.tensors.size()).second) {
       throw json.at("name").error(
@@ -71,6 +71,7 @@ class GraphReader {
     }
     tensor.bytes = read_bytes(json, tensor);
     if (const auto data = json.find("data")) read_data(*data, tensor);
+    if (const auto value = json.find("value")) tensor.value = read_value(*value, tensor);
     graph_.tensors.push_back(std::move(tensor));
   }
 

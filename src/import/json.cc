@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "model/elements.h"
 #include "stowage/units.h"
 
 namespace stowage::import {
@@ -88,6 +89,14 @@ std::vector<Json> Json::elements() const {
   return elements;
 }
 
+std::vector<std::pair<std::string, Json>> Json::members() const {
+  if (!value_->is_object()) throw expected("an object");
+  std::vector<std::pair<std::string, Json>> members;
+  for (const auto& [name, value] : value_->items())
+    members.emplace_back(name, Json(value, fmt::format("{}/{}", pointer_, name)));
+  return members;
+}
+
 std::string Json::string() const {
   if (!value_->is_string()) throw expected("a string");
   return value_->get<std::string>();
@@ -143,6 +152,21 @@ std::vector<OpenExtent> read_open(const Json& json) {
     open.push_back({pair[0].index(), pair[1].index()});
   }
   return open;
+}
+
+std::vector<Number> read_value(const Json& json, const Tensor& tensor) {
+  const bool is_real = tensor.dtype == DType::float32 || tensor.dtype == DType::float64;
+  std::vector<Number> elements;
+  for (const Json& element : json.elements()) {
+    elements.push_back(is_real ? Number(element.number()) : Number(element.integer()));
+    if (!model::bytes_of_elements(tensor.dtype, {elements.back()}))
+      throw element.error(
+          fmt::format("is {}, expected an element of type {}", element.shown(), name_of(tensor.dtype)));
+  }
+  const auto bytes = model::bytes_of_elements(tensor.dtype, elements);
+  if (static_cast<Bytes>(bytes->size()) != tensor.bytes)
+    throw json.error(fmt::format("has {} bytes of elements, expected {}", bytes->size(), tensor.bytes));
+  return elements;
 }
 
 void expect_format(const Json& document, std::string_view format) {

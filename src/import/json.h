@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stowage/error.h"
@@ -36,6 +37,9 @@ class Json {
 
   /// The elements of an array.
   [[nodiscard]] std::vector<Json> elements() const;
+
+  /// The members of an object, by name.
+  [[nodiscard]] std::vector<std::pair<std::string, Json>> members() const;
 
   [[nodiscard]] std::string string() const;
   [[nodiscard]] bool boolean() const;
@@ -73,6 +77,9 @@ template <typename Named>
 
 /// Open extents: pairs [axis, symbol].
 [[nodiscard]] std::vector<OpenExtent> read_open(const Json& json);
+
+/// Elements of an input that is of this type and has so many.
+[[nodiscard]] std::vector<Number> read_value(const Json& json, const Tensor& tensor);
 
 /// Throws Error unless the document has this format, version 1.
 void expect_format(const Json& document, std::string_view format);

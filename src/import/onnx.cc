@@ -152,7 +152,7 @@ Inferred infer_largest(Read& it, const Source& source, const ImportOptions& opti
   }
 }
 
-std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
+std::unique_ptr<Read> read(const Source& source, const ImportOptions& given) {
   auto result = std::make_unique<Read>();
   result->proto = parse(source.bytes);
   result->versions = versions_of(result->proto);
@@ -163,7 +163,8 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   join_quantized(result->proto, files);
   OnnxGraph& model = result->model;
   model = resolve_names(*result->proto.graph);
-  expect_sound_options(model, options);
+  expect_sound_options(model, given);
+  const ImportOptions options = with_sizes_of_values(model, given);
   Inferred largest = infer_largest(*result, source, options);
   if (largest.is_drawn || has_ranges(largest.ranges)) {
     OpenReader(*result, source, options).read(largest);

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "import/given_values.h"
 #include "import/open_sizes.h"
 #include "stowage/error.h"
 
@@ -107,6 +108,27 @@ std::string option_with(const Type& type, const wire::TypeProto* declared, const
 void expect_sound_options(const OnnxGraph& model, const ImportOptions& options) {
   expect_known_names(model, options);
   expect_sizes(options);
+}
+
+ImportOptions with_sizes_of_values(const OnnxGraph& model, const ImportOptions& options) {
+  expect_values_of_inputs(options, model.graph);
+  ImportOptions result = options;
+  for (const TensorId input : model.graph.subgraphs[0].inputs) {
+    const std::string& name = model.graph.tensors[input].name;
+    const auto given = options.values.find(name);
+    if (given == options.values.end() || options.shapes.contains(name) || model.declared[input] == nullptr)
+      continue;
+    const wire::TypeProto& declared = *model.declared[input];
+    const Type type = declared_type(declared, options.dims);
+    if (!type.dims) {
+      result.shapes.emplace(name, GivenShape{static_cast<std::int64_t>(given->second.size())});
+      continue;
+    }
+    const Dims dims = dims_of_value(name, given->second, *type.dims);
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      if (!(*type.dims)[d]) result.dims.emplace(dimension_name(type, &declared, d), *dims[d]);
+  }
+  return result;
 }
 
 GivenSizes::GivenSizes(const OnnxGraph& model, const ImportOptions& options)

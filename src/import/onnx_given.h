@@ -15,6 +15,9 @@ namespace stowage::import {
 /// Throws UsageError for options that name something that the model does not have, or that are no sizes.
 void expect_sound_options(const OnnxGraph& model, const ImportOptions& options);
 
+/// The options with the sizes of inputs whose values they give. Throws UsageError for a value that does not fit.
+[[nodiscard]] ImportOptions with_sizes_of_values(const OnnxGraph& model, const ImportOptions& options);
+
 /// Which sizes of the options the model leaves to them. A shape rule decides the others.
 class GivenSizes {
  public:

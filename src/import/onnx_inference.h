@@ -37,6 +37,7 @@ class Inference {
   void know_weight(TensorId t);
   void apply_given_shape(TensorId t);
   void fill_given_shape(TensorId t);
+  void know_values();
   [[nodiscard]] bool is_decided_by_user(TensorId t, std::size_t axis, std::size_t rank) const;
   void infer(std::size_t subgraph);
   void infer_operator(std::size_t subgraph, std::size_t o);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "import/given_values.h"
 #include "import/onnx_inference.h"
 #include "import/onnx_unread.h"
 #include "operators/facts.h"
@@ -152,10 +153,16 @@ void Inference::ask_for(const std::vector<OpenTensor>& open) {
   }
   if (!more.empty()) more = fmt::format("; {} sizes are open in all, the others are{}", options.size(), more);
   if (options.size() > most_asked_for) more += " ...";
+  const auto may_decide = [&](TensorId t) {
+    const auto shape = concrete_shape(types_[t].dims);
+    return !values_[t] && shape && small_count(types_[t].elem_type, *shape) &&
+           types_[t].elem_type != element::float32 && types_[t].elem_type != element::float64;
+  };
   throw Error(place(first), origin(asked.front()) +
                                 how_to_give(types_[first], model_.declared[first],
                                             graph().tensors[first].name, !asked.front().writer) +
-                                more + unread_data_behind(model_, first, files_));
+                                more + values_behind(model_.graph, first, may_decide) +
+                                unread_data_behind(model_, first, files_));
 }
 
 }  // namespace stowage::import

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "import/given_values.h"
 #include "import/onnx_attributes.h"
 #include "import/onnx_evaluate.h"
 #include "import/onnx_inference.h"
@@ -82,6 +83,7 @@ Inferred Inference::run() {
     if (reading_.number == 0 || !is_result_[t]) apply_given_shape(t);
   }
   expect_inputs_settled();
+  know_values();
   infer(0);
   Inferred result;
   result.is_drawn = is_drawn_;
@@ -123,6 +125,17 @@ void Inference::apply_given_shape(TensorId t) {
     if (!is_decided_by_user(t, d, shape.dims->size())) (*shape.dims)[d].reset();
   }
   merge_types(shape, types_[t], place(t), "--shape");
+}
+
+/// Values from the user are known like those of constants, but stay inputs.
+void Inference::know_values() {
+  if (options_.values.empty()) return;
+  for (const TensorId input : graph().subgraphs[0].inputs) {
+    const auto given = options_.values.find(graph().tensors[input].name);
+    const auto shape = concrete_shape(types_[input].dims);
+    if (given == options_.values.end() || is_constant_[input] || !shape) continue;
+    values_[input] = known_value(given->second, types_[input].elem_type, *shape, graph().tensors[input]);
+  }
 }
 
 /// Whether an extent of a given shape is one that the model leaves to it; at the largest sizes nobody knows yet.

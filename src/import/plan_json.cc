@@ -52,6 +52,7 @@ PlannedTensor read_tensor(const Json& json, const Names& buffers, const Plan& pl
                    .bytes = json.at("bytes").natural()};
   if (const auto shape = json.find("shape")) tensor.tensor.shape = read_shape(*shape);
   if (const auto open = json.find("open")) tensor.tensor.open = import::read_open(*open);
+  if (const auto value = json.find("value")) tensor.tensor.value = import::read_value(*value, tensor.tensor);
   for (const Json& view : json.at("views").elements())
     import::read_views(view, buffers, plan, tensor.views, repeated);
   return tensor;
@@ -121,9 +122,7 @@ void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers,
 
 }  // namespace
 
-Plan parse_plan(std::string_view text) {
-  const Json::Value value = Json::parse(text);
-  const Json document(value);
+Plan import::read_plan(const Json& document) {
   import::expect_format(document, "stowage-plan");
   Plan plan;
   Names buffers;
@@ -174,6 +173,11 @@ Plan parse_plan(std::string_view text) {
   if (const auto profile = document.find("order_profile")) plan.order_profile = read_order_profile(*profile);
   plan.summary = read_summary(document.at("summary"));
   return plan;
+}
+
+Plan parse_plan(std::string_view text) {
+  const Json::Value value = Json::parse(text);
+  return import::read_plan(Json(value));
 }
 
 }  // namespace stowage

@@ -102,6 +102,7 @@ void refuse_shape_options(const ImportOptions& options, std::string_view format)
   refuse(!options.dims.empty(), "--dim");
   refuse(!options.shapes.empty(), "--shape");
   refuse(!options.bounds.empty(), "--bound");
+  refuse(!options.values.empty(), "--value");
 }
 
 }  // namespace stowage::import

@@ -65,7 +65,7 @@ void add_states(Graph& graph, const std::vector<StateNames>& states);
 /// Gives operators the requested scratch memory. Throws UsageError for operators that do not exist.
 void add_scratch(Graph& graph, const std::vector<ScratchRequest>& requests);
 
-/// Throws UsageError if dimensions, shapes or bounds are given for a format without open ones.
+/// Throws UsageError if dimensions, shapes, bounds or values are given for a format without open ones.
 void refuse_shape_options(const ImportOptions& options, std::string_view format);
 
 }  // namespace stowage::import

@@ -14,6 +14,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "import/given_values.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
 #include "import/tflite_branches.h"
@@ -146,6 +147,7 @@ class Reader {
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) read_tensors(s);
     for (std::size_t s = graph_.subgraphs.size(); s-- > 0;) read_subgraph(s);
     check_option_names(options_, graph_);
+    expect_values_of_inputs(options_, graph_);
     TfliteReading reading{.ranges = options_};
     if (is_to_infer()) infer(reading);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t)
@@ -211,7 +213,8 @@ class Reader {
 
   /// The shapes in the file are the sizes, unless it leaves some open.
   [[nodiscard]] bool is_to_infer() const {
-    return !options_.file_shapes && (!options_.shapes.empty() || has_open_sizes(model_, graph_));
+    return !options_.file_shapes &&
+           (!options_.shapes.empty() || !options_.values.empty() || has_open_sizes(model_, graph_));
   }
 
   void infer(TfliteReading& reading) {
@@ -220,6 +223,7 @@ class Reader {
         infer_shapes(model_, file_, graph_, options_, number_, [this](std::size_t bytes) { spend(bytes); });
     for (TensorId t = 0; t < graph_.tensors.size(); ++t)
       graph_.tensors[t].shape = std::move(inferred.shapes[t]);
+    for (auto& [t, elements] : inferred.values) graph_.tensors[t].value = std::move(elements);
     reading.ranges = std::move(inferred.ranges);
     reading.note = std::move(inferred.note);
     reading.is_drawn = inferred.is_drawn;
@@ -391,7 +395,7 @@ class Reader {
 }  // namespace
 
 ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
-  const ImportOptions options = with_dims_as_shapes(given, file.model());
+  const ImportOptions options = with_values_as_shapes(with_dims_as_shapes(given, file.model()), file.model());
   std::size_t readings = 0;
   const auto read_at = [&](const ImportOptions& sizes) {
     return Reader(file.model(), file.bytes(), sizes, readings++).read();

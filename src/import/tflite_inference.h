@@ -61,6 +61,7 @@ class TfliteInference {
 
   [[nodiscard]] bool is_settled(TensorId t) const;
   std::string know_inputs();
+  void know_values(InferredShapes& result);
   bool take_given(TensorId t, const Dims& fixed);
   void fill_given(TensorId t, std::optional<Dims>& dims);
   void expect_at_least(const std::optional<Dims>& dims, TensorId t) const;

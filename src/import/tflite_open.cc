@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "import/given_values.h"
 #include "import/open_sizes.h"
 #include "import/tflite_inference.h"
 #include "import/tflite_tables.h"
@@ -88,6 +89,37 @@ ImportOptions with_dims_as_shapes(const ImportOptions& options, const tflite::Mo
           fmt::format("--dim {}: TFLite names no dimensions, expected an axis of an input, as INPUT[1]",
                       base::quoted(name)));
   return result;
+}
+
+ImportOptions with_values_as_shapes(const ImportOptions& options, const tflite::Model& model) {
+  if (options.values.empty() || count(model.subgraphs()) == 0) return options;
+  ImportOptions result = options;
+  const auto& graph = at(model.subgraphs(), 0);
+  for (std::size_t i = 0; i < count(graph.inputs()); ++i) {
+    const auto number = static_cast<std::size_t>(graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i)));
+    if (number >= count(graph.tensors())) continue;  // the reader names it
+    const tflite::Tensor& input = at(graph.tensors(), number);
+    const std::string name = input.name() == nullptr ? std::string() : input.name()->str();
+    const auto given = options.values.find(name);
+    const Dims fixed = fixed_dims(input).value_or(Dims());
+    if (given == options.values.end() || options.shapes.contains(name) || concrete_shape(fixed)) continue;
+    GivenShape shape;
+    for (const Dim& size : dims_of_value(name, given->second, fixed)) shape.emplace_back(*size);
+    result.shapes.emplace(name, std::move(shape));
+  }
+  return result;
+}
+
+/// Values from the user are known like those of constants.
+void TfliteInference::know_values(InferredShapes& result) {
+  for (const TensorId t : graph_.subgraphs[0].inputs) {
+    const auto given = options_.values.find(graph_.tensors[t].name);
+    const auto shape = concrete_shape(known_[t].dims);
+    if (given == options_.values.end() || is_constant(graph_.tensors[t].kind) || !shape) continue;
+    Tensor tensor{.name = graph_.tensors[t].name};
+    known_[t].value = known_value(given->second, element_type_of(source_of(t)), *shape, tensor);
+    result.values.emplace(t, std::move(tensor.value));
+  }
 }
 
 /// Text has no fixed size, and a handle needs none.
@@ -241,6 +273,10 @@ void TfliteInference::ask_for_open() const {
       "with --bound {}=SIZE",
       first.origin, show_dims(first.dims), option_for(first, "N"), option_for(first, "N..N"),
       graph_.tensors[first.tensor].name);
+  text += values_behind(graph_, first.tensor, [&](TensorId t) {
+    const int type = element_type_of(source_of(t));
+    return !known_[t].value && concrete_shape(known_[t].dims) && type != 0 && type != element::float32;
+  });
   std::vector<std::string> others;
   for (const OpenTensor& it : open_) {
     std::string option = option_for(it, "N");

@@ -132,6 +132,7 @@ TfliteInference::TfliteInference(const tflite::Model& model, std::string_view fi
 InferredShapes TfliteInference::run() {
   know_constants();
   InferredShapes result{.note = know_inputs()};
+  know_values(result);
   try {
     infer(0);
   } catch (const Error&) {

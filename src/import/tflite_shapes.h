@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@ namespace stowage::import {
 /// and OpenSizesError for axes of such an input that stay open.
 [[nodiscard]] ImportOptions with_dims_as_shapes(const ImportOptions& options, const tflite::Model& model);
 
+/// The options with shapes of inputs whose values they give and whose shapes are open. Throws UsageError for a value
+/// whose number of elements does not fit.
+[[nodiscard]] ImportOptions with_values_as_shapes(const ImportOptions& options, const tflite::Model& model);
+
 /// What one reading finds out.
 struct InferredShapes {
   /// By tensor. None: the user gives the bytes with --bound.
@@ -27,6 +32,7 @@ struct InferredShapes {
   /// The options as the sizes for which a plan must hold: a number that the caller decides as it is, one that the
   /// network computes as a range.
   ImportOptions ranges{};
+  std::map<TensorId, std::vector<Number>> values{};  ///< Elements of inputs, from the user.
   bool is_drawn = false;  ///< Readings besides the first draw what a run decides: see `draw`.
   std::string note{};     ///< What was assumed of inputs; empty: nothing.
 };

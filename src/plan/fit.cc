@@ -7,7 +7,6 @@
 // is a multiple of an alignment, so some sizes beyond N are planned alone.
 //
 // Cost: about ten plans for ranges of a million sizes, and up to 48 plans of single sizes.
-
 #include "stowage/fit.h"
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "stowage/error.h"
+#include "stowage/frontier.h"
 #include "stowage/planner.h"
 
 namespace stowage {
@@ -70,7 +70,8 @@ class FitSearch {
         full_(options),
         options_(with_part(options, parts_of_limit)) {}
 
-  SizeFit run() {
+  /// With `singles`, sizes beyond the next are planned alone, too.
+  SizeFit run(bool singles) {
     SizedPeak first = plan_up_to(0);
     if (!first.rejected.empty()) throw Error("", first.rejected);
     if (!first.fits) {
@@ -91,7 +92,8 @@ class FitSearch {
       halves_ = first_miss_ <= steps_ && first_miss_ - last_fit_ > before / 2;
     }
     result_.interrupted = is_stopped();
-    if (last_fit_ < steps_ && !is_stopped()) look_beyond();
+    if (last_fit_ < steps_ && !is_stopped()) result_.next = plan_at(read_, size_at(last_fit_ + 1), full_);
+    if (singles && result_.next) look_beyond();
     return std::move(result_);
   }
 
@@ -138,7 +140,6 @@ class FitSearch {
 
   /// Single sizes: those that follow, and round ones.
   void look_beyond() {
-    result_.next = plan_at(read_, size_at(last_fit_ + 1), full_);
     std::set<std::int64_t> steps;
     for (std::int64_t i = 1; i <= most_next_singles; ++i) steps.insert(last_fit_ + i);
     std::int64_t round = 0;
@@ -190,7 +191,27 @@ std::vector<SizedPeak> peaks_at(const ReadWithSize& read, std::span<const std::i
 }
 
 SizeFit fit_size(const ReadWithSize& read, const GivenSize& range, const PlanOptions& options) {
-  return FitSearch(read, range, options).run();
+  return FitSearch(read, range, options).run(true);
+}
+
+std::vector<FrontierRow> fit_frontier(const ReadWithTwoSizes& read, std::span<const std::int64_t> firsts,
+                                      const GivenSize& second, const PlanOptions& options) {
+  std::vector<FrontierRow> rows;
+  for (const std::int64_t first : firsts) {
+    if (options.solve.stop.stop_requested()) break;
+    FrontierRow row{.first = first};
+    const ReadWithSize read_second = [&](const GivenSize& size) { return read(first, size); };
+    try {
+      row.fit = FitSearch(read_second, second, options).run(false);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& error) {
+      row.rejected = error.what();
+    }
+    rows.push_back(std::move(row));
+    if (rows.back().rejected.empty() && !rows.back().fit.largest) break;
+  }
+  return rows;
 }
 
 }  // namespace stowage

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "model/elements.h"
 #include "stowage/error.h"
 
 namespace stowage::run {
@@ -66,6 +67,16 @@ std::vector<Provided> named(const std::string& name, const std::vector<Provided>
   return found;
 }
 
+std::vector<std::byte> bytes_of_value(const Tensor& tensor) {
+  return model::bytes_of_elements(tensor.dtype, tensor.value).value_or(std::vector<std::byte>());
+}
+
+void expect_value(const Tensor& tensor, const std::string& name, const Array& array) {
+  if (tensor.value.empty() || array.data == bytes_of_value(tensor)) return;
+  throw UsageError(fmt::format("--input {}: has other elements than {}, which --value gives it",
+                               base::quoted(name), model::show_elements(tensor.value)));
+}
+
 void expect_fit(const Tensor& tensor, const std::string& name, const Array& array) {
   if (array.dtype == tensor.dtype && (!tensor.shape || array.shape == *tensor.shape) &&
       static_cast<Bytes>(array.data.size()) == tensor.bytes)
@@ -107,6 +118,7 @@ GivenInputs given_inputs(std::span<const Network* const> networks, const Plan& p
       if (fed.contains({it.model, it.tensor}))
         throw UsageError(fmt::format("--input {}: another model feeds it", base::quoted(name)));
       expect_fit(networks[it.model]->graph().tensors[it.tensor], name, array);
+      expect_value(networks[it.model]->graph().tensors[it.tensor], name, array);
       if (!given.emplace(std::pair(it.model, it.tensor), &array).second)
         throw UsageError(fmt::format("--input is given twice for {}", base::quoted(it.qualified)));
     }
@@ -118,6 +130,7 @@ std::vector<std::byte> value_of(const Network& network, TensorId tensor, const A
                                 std::uint64_t seed) {
   if (given != nullptr) return given->data;
   const Tensor& it = network.graph().tensors[tensor];
+  if (!it.value.empty()) return bytes_of_value(it);
   const std::span<const std::byte> stored = network.input.constants.of(tensor);
   if (it.kind == TensorKind::state && !stored.empty()) return {stored.begin(), stored.end()};
   std::vector<std::byte> bytes(static_cast<std::size_t>(it.bytes));

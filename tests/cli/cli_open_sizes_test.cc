@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "onnx_models.h"
@@ -121,6 +122,146 @@ TEST(CliOpenSizes, AreInspected) {
   const ProcessResult broken = run_stowage(directory.path(), {"inspect", "broken.onnx"});
   EXPECT_EQ(broken.status, 3);
   expect_says(broken.errors, {"broken.onnx"});
+}
+
+TEST(CliOpenSizes, OfTwoDimensionsHaveAFrontier) {
+  const std::vector<std::string> both{"--fit", "batch,seq", "--capacity", "64KiB"};
+  const ProcessResult table = planned(both);
+  EXPECT_EQ(table.status, 0) << table.errors;
+  expect_says(table.output,
+              {"batch     seq up to", "       1           512           65536  513 does not fit",
+               "       2           256 ", "     512             1 ", "    1024             - "});
+  std::vector<std::string> listed = both;
+  for (const char* const more : {"--dim", "batch=3,5", "--dim", "seq=2..100:2", "--json"})
+    listed.emplace_back(more);
+  const ProcessResult json = planned(listed);
+  EXPECT_EQ(json.status, 0) << json.errors;
+  expect_says(json.output,
+              {R"("format": "stowage-frontier")", R"("batch": 3)", R"("seq": 100)", R"("batch": 5)"});
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", encoder());
+  const ProcessResult picture = run_stowage(
+      directory.path(), {"plan", "net.onnx", "--fit", "batch,seq", "--capacity", "64KiB", "-o", "fit.svg"});
+  EXPECT_EQ(picture.status, 0) << picture.errors;
+  expect_says(directory.read("fit.svg"), {"<svg", "batch=1", "seq=512, 65536 bytes", "nothing fits"});
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* says;
+  };
+  const std::vector<Case> cases{
+      {{"--fit", "batch,seq"}, "--fit needs a limit"},
+      {{"--fit", "batch,batch", "--capacity", "1MiB"}, "names a dimension twice"},
+      {{"--fit", "a,b,c", "--capacity", "1MiB"}, "3 dimensions, expected one or two"},
+      {{"--fit", "batch,seq", "--capacity", "64"}, "not even the smallest size fits"},
+      {{"--fit", "batch,seq", "--capacity", "1MiB", "--dim", "batch=1..4"}, "expected a list of sizes"},
+      {{"--fit", "batch,seq", "--capacity", "1MiB", "-o", "plan.html"}, ".svg or .json"}};
+  for (const Case& it : cases) {
+    const ProcessResult refused = planned(it.arguments);
+    EXPECT_EQ(refused.status, 2) << refused.errors;
+    expect_says(refused.errors, {it.says});
+  }
+}
+
+/// A plan for each of several sizes: made, checked, and run with the one that fits.
+TEST(CliOpenSizes, MayBeSeveral) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", encoder());
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    return run_stowage(directory.path(), arguments);
+  };
+  const ProcessResult made =
+      run({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=512,128", "-o", "plan.json"});
+  EXPECT_EQ(made.status, 0) << made.errors;
+  expect_says(made.output, {"buckets      seq=128         16384 bytes, proven", "seq=512         65536 bytes",
+                            "memories     arena: 65536 bytes"});
+  expect_says(run({"verify", "plan.json"}).output, {"valid: 2 buckets, 0 shared places, peak 65536 bytes"});
+  const ProcessResult valid = run({"verify", "plan.json", "--model", "net.onnx", "--dim", "batch=1"});
+  EXPECT_EQ(valid.status, 0) << valid.errors;
+  const ProcessResult ran =
+      run({"run", "net.onnx", "--plan", "plan.json", "--dim", "batch=1", "--dim", "seq=100", "--check"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  expect_says(ran.errors, {"seq=100 runs in the bucket for seq=128"});
+  const auto refused = [&](const std::vector<std::string>& arguments, int status, const std::string& says) {
+    const ProcessResult result = run(arguments);
+    EXPECT_EQ(result.status, status) << result.errors;
+    expect_says(result.errors, {says});
+  };
+  refused({"run", "net.onnx", "--plan", "plan.json", "--dim", "batch=1"}, 2, "give --dim seq=N");
+  refused({"run", "net.onnx", "--plan", "plan.json", "--dim", "batch=1", "--dim", "seq=513"}, 2,
+          "seq=513 is beyond the largest bucket, seq=512");
+  refused({"report", "plan.json", "-o", "plan.html"}, 3, "has plans for several sizes (buckets)");
+  refused({"generate", "net.onnx", "--plan", "plan.json", "--dim", "batch=1", "--dim", "seq=128", "-o", "c"},
+          3, "has plans for several sizes (buckets)");
+  refused({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,2", "-o", "plan.h"}, 2, "written as JSON");
+  refused({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,1"}, 2, "has a size twice");
+  refused({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,x"}, 2, "is no size");
+  refused({"compare", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,2"}, 2, "one size or range here");
+  refused({"plan", "net.onnx", "--dim", "batch=1,2,3,4,5,6,7,8,9", "--dim", "seq=1,2,3,4,5,6,7,8"}, 2,
+          "72 combinations of sizes, expected at most 64");
+  const ProcessResult small =
+      run({"plan", "net.onnx", "--dim", "batch=1,2", "--dim", "seq=8,512", "--capacity", "64KiB"});
+  EXPECT_EQ(small.status, 1);
+  expect_says(small.errors, {"batch=2 seq=512 does not fit: 'arena' needs 131072 bytes"});
+}
+
+/// State that grows with the sequence: what is always live, and what a step more costs.
+TEST(CliOpenSizes, OfStateSayWhatAStepCosts) {
+  const testing::TemporaryDirectory directory;
+  directory.write(
+      "net.onnx",
+      testing::onnx_model(
+          {.nodes = {testing::node("MatMul", {"x", "w"}, {"h"}), testing::node("Add", {"old", "h"}, {"new"})},
+           .inputs = {tensor_value("x", {"past", 16}), tensor_value("old", {"past", 16})},
+           .outputs = {testing::untyped_value("new")},
+           .initializers = {testing::zeros("w", {16, 16})}})
+          .SerializeAsString());
+  const ProcessResult planned =
+      run_stowage(directory.path(), {"plan", "net.onnx", "--dim", "past=..128", "--state", "new=old"});
+  EXPECT_EQ(planned.status, 0) << planned.errors;
+  expect_says(planned.output, {"state        8192 bytes", "always live, 16384 bytes", "weights 1024 bytes",
+                               "; 64 bytes for each step along axis 0 of old"});
+}
+
+/// Elements of an input that decides sizes, on the command line.
+TEST(CliOpenSizes, MayFollowFromValues) {
+  const testing::TemporaryDirectory directory;
+  directory.write(
+      "net.onnx",
+      testing::onnx_model(
+          {.nodes = {testing::node("Reshape", {"x", "sizes"}, {"y"}), testing::node("Not", {"flag"}, {"z"})},
+           .inputs = {tensor_value("x", {24}), tensor_value("sizes", {2}, onnx::TensorProto::INT64),
+                      tensor_value("flag", {1}, onnx::TensorProto::BOOL)},
+           .outputs = {testing::untyped_value("y"), testing::untyped_value("z")}})
+          .SerializeAsString());
+  const auto planned_with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"plan", "net.onnx"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_stowage(directory.path(), arguments);
+  };
+  EXPECT_EQ(planned_with({}).status, 3);
+  expect_says(planned_with({}).errors, {"give that with --value sizes=..."});
+  const ProcessResult made =
+      planned_with({"--value", "sizes=4,6", "--value", "flag=true", "-o", "plan.json"});
+  EXPECT_EQ(made.status, 0) << made.errors;
+  expect_says(directory.read("plan.json"), {R"("value":[4,6])", R"("value":[1])"});
+  const std::vector<std::string> values{"--value", "sizes=4,6", "--value", "flag=true"};
+  std::vector<std::string> verified{"verify", "plan.json", "--model", "net.onnx"};
+  std::vector<std::string> ran{"run", "net.onnx", "--plan", "plan.json", "--check=all"};
+  for (auto* const arguments : {&verified, &ran}) {
+    arguments->insert(arguments->end(), values.begin(), values.end());
+    const ProcessResult result = run_stowage(directory.path(), *arguments);
+    EXPECT_EQ(result.status, 0) << result.errors;
+  }
+  verified[5] = "sizes=6,4";
+  EXPECT_EQ(run_stowage(directory.path(), verified).status, 1) << "it is no plan for these values";
+  for (const auto& [text, says] :
+       std::vector<std::pair<std::string, std::string>>{{"sizes=4,x", "expected numbers, or true or false"},
+                                                        {"sizes=4,0.5", "0.5 is no int64"},
+                                                        {"size=4,6", "did you mean 'sizes'?"}}) {
+    const ProcessResult refused = planned_with({"--value", text});
+    EXPECT_EQ(refused.status, 2) << refused.errors;
+    expect_says(refused.errors, {says});
+  }
 }
 
 }  // namespace

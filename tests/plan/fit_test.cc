@@ -10,6 +10,7 @@
 
 #include "onnx_models.h"
 #include "stowage/error.h"
+#include "stowage/frontier.h"
 #include "stowage/planner.h"
 
 namespace stowage {
@@ -112,6 +113,34 @@ TEST(FitSize, EndsWhereTheModelRejects) {
 TEST(FitSize, ThrowsIfTheSmallestIsRejected) {
   const ReadWithSize read = [](const GivenSize&) -> Input { throw Error("tensor 'x'", "is wrong"); };
   EXPECT_THROW((void)fit_size(read, {1, 9}, within(64)), Error);
+}
+
+/// The oracle: every pair of sizes of a small grid.
+TEST(FitFrontier, EqualsASearchOverAllPairs) {
+  const std::string content =
+      onnx_model({.nodes = {node("Softmax", {"x"}, {"a"}), node("MatMul", {"a", "w"}, {"b"}),
+                            node("Relu", {"b"}, {"y"})},
+                  .inputs = {tensor_value("x", {"b", "n", 4})},
+                  .outputs = {untyped_value("y")},
+                  .initializers = {testing::zeros("w", {4, 12})}})
+          .SerializeAsString();
+  const ReadWithTwoSizes read = [&](std::int64_t first, const GivenSize& second) {
+    return parse_input(content, "net.onnx", {.dims = {{"b", first}, {"n", second}}});
+  };
+  const PlanOptions options = within(4000);
+  const std::vector<std::int64_t> firsts{1, 2, 3, 5, 8, 50, 63, 70};
+  const std::vector<FrontierRow> rows = fit_frontier(read, firsts, {1, 64}, options);
+  ASSERT_FALSE(rows.empty());
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    EXPECT_EQ(rows[r].first, firsts[r]);
+    std::int64_t largest = 0;
+    for (std::int64_t n = 1; n <= 64; ++n)
+      if (make_plan(read(firsts[r], {1, n}), options).outcome == Outcome::fits) largest = n;
+    EXPECT_EQ(rows[r].fit.largest.value_or(0), largest) << "b=" << firsts[r];
+    EXPECT_TRUE(rows[r].fit.larger.empty());
+  }
+  EXPECT_FALSE(rows.back().fit.largest) << "it ends at the first that does not fit";
+  EXPECT_LT(rows.size(), firsts.size());
 }
 
 TEST(PeaksAt, AreThoseOfPlans) {

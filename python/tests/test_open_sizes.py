@@ -1,0 +1,93 @@
+"""Sizes that models leave open: plans for several, the largest that fits, and values of inputs that decide sizes."""
+
+import numpy as np
+import pytest
+
+import stowage
+
+
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+def field(number, value):
+    """A field of a protobuf message: a number, a text or another message."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    content = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def value_info(name, element, *dims):
+    shape = b"".join(field(1, field(2 if isinstance(it, str) else 1, it)) for it in dims)
+    return field(1, name) + field(2, field(1, field(1, element) + field(2, shape)))
+
+
+def node(kind, inputs, output):
+    return b"".join(field(1, it) for it in inputs) + field(2, output) + field(3, output) + field(4, kind)
+
+
+def model(nodes, inputs, outputs, initializers=()):
+    graph = b"".join(field(1, it) for it in nodes) + field(2, "main")
+    graph += b"".join(field(5, it) for it in initializers)
+    graph += b"".join(field(11, it) for it in inputs) + b"".join(field(12, it) for it in outputs)
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
+FLOAT, INT64 = 1, 7
+
+
+@pytest.fixture
+def encoder():
+    """x * w for a batch of sequences, and a state of 64 floats."""
+    weights = field(1, 16) + field(1, 16) + field(2, FLOAT) + field(8, "w") + field(9, bytes(4 * 16 * 16))
+    return model([node("MatMul", ["x", "w"], "y"), node("Tanh", ["old"], "new")],
+                 [value_info("x", FLOAT, "batch", "seq", 16), value_info("old", FLOAT, 64)],
+                 [value_info("y", FLOAT, "batch", "seq", 16), value_info("new", FLOAT, 64)], [weights])
+
+
+def test_several_sizes_are_plans_of_one_memory(encoder, tmp_path):
+    options = {"dim": {"batch": 1, "seq": [512, 128]}, "state": {"new": "old"}}
+    buckets = stowage.plan_buckets(encoder, **options)
+    assert [sizes for sizes, _ in buckets.plans] == [{"seq": 128}, {"seq": 512}]
+    assert buckets.at(seq=300).peak == buckets.peak > buckets.at(seq=128).peak == buckets.at(seq=1).peak
+    with pytest.raises(stowage.UsageError, match="seq=513 is beyond the largest bucket, seq=512"):
+        buckets.at(seq=513)
+    with pytest.raises(stowage.UsageError, match="expected seq"):
+        buckets.at(n=5)
+    assert [it["size"] for it in buckets.shared] == [256]
+    offsets = {int(row["offset"]) for _, plan in buckets.plans for row in plan.tensors if row["name"] == "old"}
+    assert offsets == {buckets.shared[0]["offset"]}
+    assert buckets.verify() == [] and buckets.fits and "2 plans" in repr(buckets)
+    outputs = buckets.at(seq=100).run({"x": np.ones((1, 128, 16), np.float32)}, check="all")
+    assert outputs["y"].shape == (1, 128, 16)
+    buckets.to_json(tmp_path / "plan.json")
+    again = stowage.load_buckets(tmp_path / "plan.json", encoder, **options)
+    assert again.at(seq=300) == buckets.at(seq=300) and again.verify() == []
+
+
+def test_the_largest_size_that_fits(encoder):
+    (row,) = stowage.fit(encoder, "seq", capacity="64KiB", dim={"batch": 1})
+    assert row["seq"] == 510 and row["next"] == 511 and "does not fit" in row["why"]
+    rows = stowage.fit(encoder, ["batch", "seq"], capacity="64KiB", dim={"batch": [1, 2]})
+    assert [(it["batch"], it["seq"]) for it in rows] == [(1, 510), (2, 255)]
+    with pytest.raises(stowage.UsageError, match="--fit needs a limit"):
+        stowage.fit(encoder, "seq", dim={"batch": 1})
+
+
+def test_values_of_inputs_decide_sizes():
+    reshape = model([node("Reshape", ["x", "sizes"], "y")],
+                    [value_info("x", FLOAT, 24), value_info("sizes", INT64, 2)], [value_info("y", FLOAT, "a", "b")])
+    for sizes in ([4, 6], (4, 6), np.array([4, 6])):
+        plan = stowage.plan(reshape, value={"sizes": sizes})
+        assert plan.run(check="all")["y"].shape == (4, 6)
+    with pytest.raises(stowage.UsageError, match="other elements than 4,6"):
+        plan.run({"sizes": np.array([6, 4])})
+    with pytest.raises(stowage.UsageError, match="did you mean 'sizes'"):
+        stowage.plan(reshape, value={"size": [4, 6]})
+    with pytest.raises(stowage.Error, match="--value sizes"):
+        stowage.plan(reshape)

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "import/known.h"
+#include "stowage/graph.h"
+#include "stowage/import.h"
+
+namespace stowage::import {
+
+/// Throws UsageError for a value of something that is no input of the network.
+void expect_values_of_inputs(const ImportOptions& options, const Graph& graph);
+
+/// The dimensions of an input that has this value: an open one follows from the number of elements. Throws UsageError
+/// if the number does not fit, or several are open.
+[[nodiscard]] Dims dims_of_value(const std::string& input, const GivenValue& given, const Dims& dims);
+
+/// The value of an input of this type and shape, and its elements in the graph. Throws UsageError for elements of
+/// another type or number, and for types and sizes that decide no shape.
+[[nodiscard]] Value known_value(const GivenValue& given, int elem_type, const Shape& shape, Tensor& tensor);
+
+/// How to give the inputs of the network from which the size of a tensor follows: " or, since it follows from it, the
+/// value of an input with --value x=..."; empty if there is none. `may_decide` says of a tensor whether it is a small
+/// one of integers without a known value.
+[[nodiscard]] std::string values_behind(const Graph& graph, TensorId tensor,
+                                        const std::function<bool(TensorId)>& may_decide);
+
+}  // namespace stowage::import

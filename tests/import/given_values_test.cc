@@ -1,0 +1,220 @@
+// Values of inputs that decide sizes: what follows from them, what a plan and a run make of them, and what misfits say.
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "onnx_models.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+#include "tflite_models.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::error_of_model;
+using testing::expect_message;
+using testing::node;
+using testing::onnx_model;
+using testing::read_model;
+using testing::tensor_named;
+using testing::tensor_value;
+using testing::untyped_value;
+using testing::usage_error_of_model;
+using testing::vector_of;
+using Type = onnx::TensorProto;
+
+const Number one = std::int64_t{1};
+Number whole(std::int64_t number) { return number; }
+
+/// x of 24 elements, in the shape that an input says, twice.
+onnx::ModelProto reshaped() {
+  return onnx_model(
+      {.nodes = {node("Relu", {"x"}, {"r"}), node("Mul", {"sizes", "two"}, {"doubled"}),
+                 node("Reshape", {"r", "sizes"}, {"s"}), node("Expand", {"s", "wide"}, {"e"}),
+                 node("Relu", {"e"}, {"y"}), node("Resize", {"image", "", "", "doubled"}, {"z"})},
+       .inputs = {tensor_value("x", {24}), tensor_value("sizes", {"rank"}, Type::INT64),
+                  tensor_value("wide", {3}, Type::INT64), tensor_value("image", {2, 3})},
+       .outputs = {untyped_value("y"), untyped_value("z")},
+       .initializers = {vector_of("two", {2})}});
+}
+
+ImportOptions sizes_of_reshaped() {
+  return {.values = {{"sizes", {whole(4), whole(6)}}, {"wide", {whole(5), one, one}}}};
+}
+
+TEST(GivenValues, DecideSizesOfOnnx) {
+  const Graph graph = read_model(reshaped(), sizes_of_reshaped());
+  EXPECT_EQ(tensor_named(graph, "s").shape, Shape({4, 6}));
+  EXPECT_EQ(tensor_named(graph, "y").shape, Shape({5, 4, 6}));
+  EXPECT_EQ(tensor_named(graph, "z").shape, Shape({8, 12}));
+  EXPECT_EQ(tensor_named(graph, "sizes").shape, Shape({2}));
+  EXPECT_EQ(tensor_named(graph, "sizes").value, std::vector<Number>({whole(4), whole(6)}));
+  EXPECT_EQ(tensor_named(graph, "sizes").kind, TensorKind::input);
+  EXPECT_EQ(tensor_named(graph, "doubled").kind, TensorKind::weight) << "folded";
+}
+
+/// The oracle: the same numbers as constants of the file.
+TEST(GivenValues, GiveTheSizesThatConstantsGive) {
+  onnx::ModelProto constant = reshaped();
+  auto& inputs = *constant.mutable_graph()->mutable_input();
+  inputs.DeleteSubrange(1, 2);
+  *constant.mutable_graph()->add_initializer() = vector_of("sizes", {4, 6});
+  *constant.mutable_graph()->add_initializer() = vector_of("wide", {5, 1, 1});
+  const Graph with_constants = read_model(constant);
+  const Graph with_values = read_model(reshaped(), sizes_of_reshaped());
+  for (const Tensor& it : with_constants.tensors)
+    EXPECT_EQ(tensor_named(with_values, it.name).shape, it.shape) << it.name;
+}
+
+TEST(GivenValues, AreRealOrTrueToo) {
+  const onnx::ModelProto model = onnx_model(
+      {.nodes = {node("Range", {"start", "limit", "delta"}, {"r"}), node("Relu", {"r"}, {"y"}),
+                 node("If", {"flag"}, {"z"},
+                      {attribute("then_branch", testing::onnx_graph({.nodes = {node("Relu", {"x"}, {"a"})},
+                                                                     .outputs = {untyped_value("a")}})),
+                       attribute("else_branch",
+                                 testing::onnx_graph({.nodes = {node("Concat", {"x", "x"}, {"b"},
+                                                                     {attribute("axis", std::int64_t{0})})},
+                                                      .outputs = {untyped_value("b")}}))})},
+       .inputs = {tensor_value("start", {}), tensor_value("limit", {}), tensor_value("delta", {}),
+                  tensor_value("flag", {}, Type::BOOL), tensor_value("x", {8})},
+       .outputs = {untyped_value("y"), untyped_value("z")}});
+  const Graph graph = read_model(
+      model, {.values = {{"start", {0.5}}, {"limit", {whole(3)}}, {"delta", {0.25}}, {"flag", {one}}}});
+  EXPECT_EQ(tensor_named(graph, "y").shape, Shape({10}));
+  EXPECT_EQ(tensor_named(graph, "z").shape, Shape({8})) << "the branch that is taken";
+  EXPECT_EQ(tensor_named(graph, "limit").value, std::vector<Number>({3.0}));
+}
+
+TEST(GivenValues, ThatDoNotFitAreRefused) {
+  const auto refused = [](std::map<std::string, GivenValue> values) {
+    ImportOptions options = sizes_of_reshaped();
+    for (auto& [name, value] : values) options.values.insert_or_assign(name, value);
+    return usage_error_of_model(reshaped(), options);
+  };
+  expect_message(refused({{"size", {one}}}), {"--value 'size'", "no such input", "did you mean 'sizes'?"});
+  expect_message(refused({{"two", {one}}}), {"--value 'two'", "no such input"});
+  expect_message(refused({{"wide", {one}}}), {"--value 'wide'", "has 1 elements, expected 3 for shape [3]"});
+  expect_message(refused({{"sizes", {4.5, one}}}), {"--value 'sizes'", "4.5 is no int64"});
+  expect_message(refused({{"image", {one, one, one, one, one}}}),
+                 {"has 5 elements, expected 6 for shape [2,3]"});
+  ImportOptions both = sizes_of_reshaped();
+  both.dims.emplace("rank", 3);
+  expect_message(usage_error_of_model(reshaped(), both), {"has 2 elements, expected 3"});
+  const onnx::ModelProto flagged = onnx_model({.nodes = {node("Not", {"flag"}, {"y"})},
+                                               .inputs = {tensor_value("flag", {1}, Type::BOOL)},
+                                               .outputs = {untyped_value("y")}});
+  expect_message(usage_error_of_model(flagged, {.values = {{"flag", {whole(2)}}}}), {"2 is no bool"});
+}
+
+TEST(GivenValues, AreAskedForWhereSizesFollowFromThem) {
+  ImportOptions options = sizes_of_reshaped();
+  options.values.erase("sizes");
+  options.dims.emplace("rank", 2);
+  expect_message(error_of_model(reshaped(), options), {"give that with --value sizes=..."});
+}
+
+TEST(GivenValues, AreInThePlanAndInItsRun) {
+  const Network network = parse_network(reshaped().SerializeAsString(), "net.onnx", sizes_of_reshaped());
+  const PlanResult result = make_plan(network.input);
+  EXPECT_TRUE(result.faults.empty());
+  std::ostringstream json;
+  write_json(result.plan, json);
+  expect_message(json.str(), {R"("value":[4,6])", R"("value":[5,1,1])"});
+  const Plan read = parse_plan(json.str());
+  EXPECT_EQ(read, result.plan);
+  const RunResult run = run_plan(network, read, {.check = RunCheck::tensors});
+  EXPECT_FALSE(run.fault) << run.fault->what;
+  EXPECT_EQ(run.outputs.at(0).array.shape, Shape({5, 4, 6}));
+  Array other{DType::int64, {2}, std::vector<std::byte>(2 * sizeof(std::int64_t))};
+  other.data[0] = std::byte{6};
+  other.data[sizeof(std::int64_t)] = std::byte{4};
+  const auto run_with = [&] { return run_plan(network, read, {.inputs = {{"sizes", other}}}); };
+  try {
+    (void)run_with();
+    ADD_FAILURE() << "takes [6,4] for [4,6]";
+  } catch (const UsageError& error) {
+    expect_message(error.what(), {"--input 'sizes'", "other elements than 4,6"});
+  }
+  std::swap(other.data[0], other.data[sizeof(std::int64_t)]);
+  EXPECT_FALSE(run_with().fault);
+  Plan forged = read;
+  for (PlannedTensor& it : forged.tensors)
+    if (it.tensor.name == "sizes") it.tensor.value = {whole(6), whole(4)};
+  const Faults faults = check_plan(forged, std::vector<Input>{network.input});
+  ASSERT_FALSE(faults.empty());
+  expect_message(faults[0].what, {"'sizes'", "another value in the plan"});
+}
+
+TEST(GivenValues, OfPlanFilesAreChecked) {
+  const Input input = parse_input(reshaped().SerializeAsString(), "net.onnx", sizes_of_reshaped());
+  std::ostringstream json;
+  write_json(make_plan(input).plan, json);
+  const auto problem_with = [&](const std::string& from, const std::string& to) {
+    std::string text = json.str();
+    text.replace(text.find(from), from.size(), to);
+    try {
+      (void)parse_plan(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  expect_message(problem_with("\"value\":[4,6]", "\"value\":[4]"),
+                 {"/value", "8 bytes of elements, expected 16"});
+  expect_message(problem_with("\"value\":[4,6]", "\"value\":[4,0.5]"), {"/value/1"});
+}
+
+TEST(GivenValues, DecideSizesOfTflite) {
+  using testing::TfliteTensor;
+  const auto open = [](const std::string& name, std::size_t rank) {
+    return TfliteTensor{.name = name,
+                        .shape = std::vector<std::int32_t>(rank, 1),
+                        .signature = std::vector<std::int32_t>(rank, -1)};
+  };
+  TfliteTensor sizes{.name = "sizes", .shape = {1}, .dtype = DType::int32, .signature = {-1}};
+  const std::string bytes = testing::tflite_model(
+      {.subgraphs = {{.tensors = {{.name = "x", .shape = {24}}, sizes, open("s", 2), open("y", 2)},
+                      .operators = {{.type = "RESHAPE", .inputs = {0, 1}, .outputs = {2}},
+                                    {.type = "RELU", .inputs = {2}, .outputs = {3}}},
+                      .inputs = {0, 1},
+                      .outputs = {3}}}});
+  const ImportOptions options{.values = {{"sizes", {whole(4), whole(6)}}}};
+  const Network network = parse_network(bytes, "net.tflite", options);
+  const Graph& graph = network.graph();
+  EXPECT_EQ(graph.tensors[1].shape, Shape({2}));
+  EXPECT_EQ(graph.tensors[1].value, std::vector<Number>({whole(4), whole(6)}));
+  EXPECT_EQ(graph.tensors[3].shape, Shape({4, 6}));
+  const RunResult run = run_plan(network, make_plan(network.input).plan, {.check = RunCheck::tensors});
+  EXPECT_FALSE(run.fault) << run.fault->what;
+  const auto problem = [&](const ImportOptions& given) {
+    try {
+      (void)parse_input(bytes, "net.tflite", given);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  expect_message(problem({.values = {{"size", {one}}}}), {"did you mean 'sizes'?"});
+  expect_message(problem({.values = {{"sizes", {one, 0.5}}}}), {"0.5 is no int32"});
+  expect_message(problem({.shapes = {{"sizes", {2}}}}), {"give that with --value sizes=..."});
+}
+
+TEST(GivenValues, AreOfNetworksAlone) {
+  try {
+    (void)parse_input("id,lower,upper,size\na,0,2,64\n", "list.csv", {.values = {{"a", {one}}}});
+    ADD_FAILURE();
+  } catch (const UsageError& error) {
+    expect_message(error.what(), {"--value has no meaning for a buffer list"});
+  }
+}
+
+}  // namespace
+}  // namespace stowage
