@@ -120,7 +120,7 @@ struct PlanOptions {
   /// With several memories: whether tensors move between them during a run.
   Moves moves = Moves::none;
   Target target = Target::any;
-  /// Run the network row by row: one network without bodies. `make_plan` throws UsageError for others.
+  /// Run networks row by row. Operators with bodies run as wholes, and so do these.
   std::optional<StreamOptions> stream{};
   /// Which models run one after the other and which at the same time: "A; B | C", docs/several-models.md.
   /// Empty: one after the other, as given.

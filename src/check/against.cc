@@ -101,23 +101,6 @@ void find_steps(const model::ClockTree& tree, const std::optional<model::Stretch
   for (const StateTie& tie : graph.ties) part.old_states[tie.output] = tie.input;
 }
 
-/// What this version does not understand together with rows.
-void check_network_of_rows(const NetworkSteps& part, Faults& faults) {
-  const auto fault = [&](const std::string& what) {
-    faults.push_back(
-        {FaultKind::format, "the plan is streamed; this version understands that only of " + what});
-  };
-  if (!part.graph->ties.empty()) fault("networks without state");
-  for (const Operator& op : part.graph->subgraphs[0].operators) {
-    if (!op.bodies.empty()) return fault("networks without bodies");
-  }
-  for (TensorId t = 0; t < part.graph->tensors.size(); ++t) {
-    if (part.graph->tensors[t].kind == TensorKind::state && part.matched[t] != nullptr &&
-        !part.matched[t]->views.empty())
-      fault("networks whose state is elsewhere, but " + describe(*part.graph, t) + " has a view");
-  }
-}
-
 void play(const Plan& plan, const model::ClockTree& tree, Network& network, std::vector<KeptBytes>& followed,
           Faults& faults) {
   const NetworkSteps& part = network.part;
@@ -221,10 +204,13 @@ std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, c
     joined.push_back({{from, *ids[feed.output]}, {to, *ids[feed.input]}});
     Network& first = networks[plan.tensors[source].model];
     const RowLife* const written = first.played.last_of(*ids[source]);
+    const NetworkSteps& reader = networks[to].part;
     const RowLife* const read = networks[to].played.last_of(*ids[feed.input]);
     if (written == nullptr || read == nullptr) continue;
-    const auto between = tree.between({first.part.span.clock, written->life.upper},
-                                      {networks[to].part.span.clock, read->life.upper});
+    // From its first step on, a network by rows needs each row by itself.
+    const Position until = reader.is_by_rows ? reader.span.life.lower : read->life.upper;
+    const auto between =
+        tree.between({first.part.span.clock, written->life.upper}, {reader.span.clock, until});
     auto& beyond = first.played.beyond[*ids[source]];
     beyond.insert(beyond.end(), between.begin(), between.end());
   }
@@ -346,7 +332,6 @@ std::vector<Network> networks_of(const Plan& plan, model::ClockTree& tree, std::
     find_steps(tree, spans[m], moved, ids, networks[m].part, faults);
   for (Network& network : networks) {
     tree.stretch(network.part.span);
-    if (network.part.is_by_rows) check_network_of_rows(network.part, faults);
     network.part.rows = rows_of_tensors(network.part, faults);
   }
   return networks;

@@ -299,11 +299,11 @@ std::optional<std::vector<Timed>> steps_by_time(const AffineSchedule& affine, st
   return steps;
 }
 
-/// Outputs leave in steps of their own, which belong to the step before.
+/// Outputs leave in steps of their own, which belong to the step before. So do steps of bodies.
 std::vector<Timed> timed_steps_of(const Plan& plan) {
   std::vector<Timed> steps;
   for (const Step& step : plan.clocks.at(0).steps) {
-    if (const auto* const run = std::get_if<Run>(&step))
+    if (const auto* const run = std::get_if<Run>(&step); run != nullptr && run->path.size() == 2)
       steps.push_back({run->path.back(), std::nullopt, run->block, run->sums.has_value()});
     if (const auto* const arrive = std::get_if<Arrive>(&step)) steps.push_back({.tensor = arrive->tensor});
   }

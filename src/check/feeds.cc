@@ -44,8 +44,43 @@ std::set<std::pair<std::size_t, Bytes>> places_of(const PlannedTensor& tensor) {
   return places;
 }
 
+/// Models agree on the place of a byte only if the tensor is whole.
+void check_is_whole(const Plan& plan, std::size_t tensor, Faults& faults) {
+  const std::vector<View>& views = plan.tensors[tensor].views;
+  if (std::ranges::none_of(views, [](const View& view) { return view.ring || view.rows || view.block; }))
+    return;
+  faults.push_back(
+      {FaultKind::accounting, fmt::format("{} is passed from model to model, but is stored in rows or blocks",
+                                          name_of(plan, tensor))});
+}
+
+/// The caller neither hands over nor takes rows of what models pass to each other.
+void check_passages(const Plan& plan, Faults& faults) {
+  std::unordered_set<std::size_t> fed;
+  std::unordered_set<std::size_t> feeding;
+  for (const Feed& feed : plan.feeds) {
+    fed.insert(feed.input);
+    feeding.insert(feed.output);
+  }
+  const auto fault = [&](std::size_t tensor, const char* how) {
+    faults.push_back({FaultKind::order, fmt::format("{} {}", name_of(plan, tensor), how)});
+  };
+  std::unordered_set<std::size_t> seen;
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      const auto* const arrive = std::get_if<Arrive>(&step);
+      const auto* const leave = std::get_if<Leave>(&step);
+      if (arrive != nullptr && fed.contains(arrive->tensor) && seen.insert(arrive->tensor).second)
+        fault(arrive->tensor, "arrives, though another model feeds it");
+      if (leave != nullptr && feeding.contains(leave->tensor) && seen.insert(leave->tensor).second)
+        fault(leave->tensor, "leaves, though it feeds another model");
+    }
+  }
+}
+
 void check_places_of(const Plan& plan, const Feed& feed, Faults& faults) {
   if (plan.tensors[feed.input].tensor.bytes == 0) return;
+  for (const std::size_t tensor : {feed.output, feed.input}) check_is_whole(plan, tensor, faults);
   const auto output = places_of(plan.tensors[feed.output]);
   const auto input = places_of(plan.tensors[feed.input]);
   if (output == input && output.size() <= 1) return;
@@ -109,6 +144,8 @@ std::vector<Feed> feeds_from_their_sources(const Plan& plan) {
 
 Faults check_feeds(const Plan& plan) {
   Faults faults;
+  if (plan.feeds.empty()) return faults;
+  check_passages(plan, faults);
   const model::ClockTree tree(plan.clocks);
   const auto spans = spans_of(plan);
   // The last model with steps that has each tensor; a model without steps may pass it on at any time.

@@ -136,7 +136,9 @@ class Replay {
       const Operator& op = operators[o];
       const std::string name = describe(graph_, subgraph, o);
       if (!run->rows && has_run[o]) run_again(op, name);
-      if (op.folded && !part_.is_by_rows)
+      if (depth > 1 && run->rows)
+        fault(FaultKind::format, fmt::format("step {} runs rows of {}, which is in a body", at_, name));
+      if (op.folded && (!part_.is_by_rows || depth > 1))
         fault(FaultKind::order, fmt::format("{} runs at step {} though it is folded", name, at_));
       for (const std::size_t earlier : op.after) {
         if (has_run[earlier] || operators[earlier].folded) continue;
@@ -149,7 +151,7 @@ class Replay {
       }
       if (op.stateful) last_stateful = o;
       open_.insert(open_.end(), {subgraph, o});
-      if (part_.is_by_rows) {
+      if (part_.is_by_rows && depth == 1) {
         play_task(*run, op, name);
       } else {
         play_whole(op, name, depth);

@@ -131,6 +131,7 @@ std::optional<Fault> fault_in_carrying(const Graph& graph, const Operator& op, c
 }
 
 std::optional<Fault> fault_in_run(const Graph& graph, const Run& run, Position at) {
+  if (run.path.size() > 2 && !run.rows) return std::nullopt;  // of a body
   const Operator* const op = operator_of(graph, run);
   if (op == nullptr) {
     return Fault{FaultKind::order,

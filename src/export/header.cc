@@ -5,6 +5,9 @@
 //
 // A tensor may have several views, one after the other or at once in several memories. The header resolves
 // them: each operand of an operator has the one place that the step reads or writes.
+//
+// Steps of rows name them, and views say which rows they have and how these lie. A function finds the place of a row at
+// a time, since a step reads as many rows of an operand as its kernel wants.
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -28,7 +31,8 @@ namespace {
 using exporting::is_identifier;
 using exporting::macro_name;
 
-/// The part that all headers share; @ is the prefix, % the prefix in capitals, $ the type of sizes.
+/// The part that all headers share; @ is the prefix, % the prefix in capitals, $ the type of sizes. Lines that begin with ~
+/// are in headers of plans by rows alone.
 constexpr std::string_view declarations = R"(
 typedef $ @_bytes;
 
@@ -44,6 +48,11 @@ typedef struct @_view {
   uint32_t memory;
   @_bytes offset;
   uint32_t clock, begin, end;
+~  uint32_t axis;             /* of its rows, or %_NOWHERE: the whole tensor in row-major order */
+~  uint32_t first, rows;      /* it has rows [first, first + rows), each of all its elements in row-major order */
+~  uint32_t granule, slots;   /* row r is in slot r / granule % slots; slots is 0 if rows just follow each other */
+~  @_bytes row;               /* bytes from a row to the next */
+~  uint32_t block_axis, block_first, block_end; /* only this block, or %_NOWHERE: all */
 } @_view;
 
 typedef struct @_tensor {
@@ -62,6 +71,7 @@ typedef struct @_tensor {
 } @_tensor;
 
 /* What a step reads or writes, and where it is then. */
+~/* An operand in rows is nowhere by itself: @_next_view and @_place_of_row find each of them. */
 typedef struct @_operand {
   uint32_t tensor; /* or %_NOWHERE */
   uint32_t memory; /* or %_NOWHERE */
@@ -72,6 +82,8 @@ typedef enum @_action {
   %_RUN,  /* an operator: inputs, outputs, scratch */
   %_COPY, /* a tensor, from the place of the input to that of the output */
   %_FORK  /* other clocks at the same time */
+~  , %_ARRIVE /* the caller hands over rows of the output, or all of it */
+~  , %_LEAVE  /* the caller takes rows of the input, or all of it */
 } @_action;
 
 typedef struct @_step {
@@ -82,12 +94,19 @@ typedef struct @_step {
   const @_operand *operand;
   uint32_t clocks;
   const uint32_t *clock;
+~  uint32_t axis, first, end;                   /* the rows, or %_NOWHERE: all */
+~  uint32_t part_axis, part_first, part_end;    /* rows of the first input that are added to them */
+~  uint32_t block_axis, block_first, block_end; /* only this block of them */
+~  int sums_up;                                 /* the rows are those of the first input, added to the sums */
+~  uint32_t kept_memory;                        /* of the sums, or of what is carried from row to row, */
+~  @_bytes kept_offset;                         /* or %_NOWHERE */
 } @_step;
 
 /* Steps of a sequence. The first clock is the root. */
 typedef struct @_clock {
   uint32_t steps;
   const @_step *step;
+~  uint32_t parent, fork; /* the clock and the step that fork it, or %_NOWHERE */
 } @_clock;
 
 typedef struct @_model {
@@ -101,6 +120,39 @@ extern const @_memory @_memories[];
 extern const @_tensor @_tensors[];
 extern const @_clock @_clocks[];
 extern const @_model @_models[];
+~
+~/* The view that has a row of a tensor while a step of a clock runs: the first behind `last`, which is 0 at first, or
+~   0. Only a row in blocks has several. */
+~const @_view *@_next_view(const @_tensor *tensor, const @_view *last, uint32_t clock, uint32_t at,
+~                          uint32_t row);
+~
+~/* Where a row of a view begins in its memory. */
+~@_bytes @_place_of_row(const @_view *view, uint32_t row);
+)";
+
+/// What finds rows, in the file that has the tables.
+constexpr std::string_view row_functions = R"(
+const @_view *@_next_view(const @_tensor *tensor, const @_view *last, uint32_t clock, uint32_t at,
+                          uint32_t row) {
+  const @_view *view = last == 0 ? tensor->view : last + 1;
+  for (; view != tensor->view + tensor->views; ++view) {
+    uint32_t its = clock, now = at;
+    while (its != view->clock && @_clocks[its].parent != %_NOWHERE) {
+      now = @_clocks[its].fork;
+      its = @_clocks[its].parent;
+    }
+    if (its != view->clock || now < view->begin || now >= view->end) continue;
+    if (view->axis == %_NOWHERE || (row >= view->first && row - view->first < view->rows)) return view;
+  }
+  return 0;
+}
+
+@_bytes @_place_of_row(const @_view *view, uint32_t row) {
+  const uint32_t place = view->slots == 0
+                             ? row - view->first
+                             : row / view->granule % view->slots * view->granule + row % view->granule;
+  return view->axis == %_NOWHERE ? view->offset : view->offset + place * view->row;
+}
 )";
 
 class HeaderWriter {
@@ -117,8 +169,6 @@ class HeaderWriter {
       throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix_));
     if (graphs.size() != plan.models.size())
       throw UsageError("--header is for models, a buffer list has no steps and tensors");
-    if (is_streamed(plan))
-      throw UsageError("--header: a plan that runs rows of operators has no place in it yet");
     for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
       first_tensor_.push_back(first);
       first += graphs[m].tensors.size();
@@ -140,6 +190,7 @@ class HeaderWriter {
     write_template(declarations);
     fmt::print(out_, "\n#ifdef {}_IMPLEMENTATION\n", capitals_);
     exporting::write_header_tables(plan_, graphs_, options_, out_);
+    if (is_streamed(plan_)) write_template(row_functions);
     fmt::print(
         out_,
         "\n#endif /* {0}_IMPLEMENTATION */\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {0}_PLAN_H_ */\n",
@@ -155,7 +206,11 @@ class HeaderWriter {
                           std::any_of(plan_.tensors.begin(), plan_.tensors.end(), [](const auto& tensor) {
                             return tensor.tensor.bytes > std::numeric_limits<std::uint32_t>::max();
                           });
-    for (const char c : text) {
+    bool is_left_out = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (i > 0 && text[i - 1] == '\n') is_left_out = c == '~' && !is_streamed(plan_);
+      if (is_left_out || c == '~') continue;
       if (c == '@') {
         out_ << prefix_;
       } else if (c == '%') {
@@ -224,7 +279,9 @@ class HeaderWriter {
     define(name + "_BYTES", plan_.tensors[tensor].tensor.bytes);
     write_quantization(name, tensor);
     const std::vector<View>& views = plan_.tensors[tensor].views;
-    if (!views.empty()) define(name + "_OFFSET", plan_.places[views[0].buffer].offset + views[0].offset);
+    const bool is_whole = views.size() == 1 && !views[0].ring && !views[0].rows && !views[0].block;
+    if (is_whole || (!views.empty() && !is_streamed(plan_)))
+      define(name + "_OFFSET", plan_.places[views[0].buffer].offset + views[0].offset);
   }
 
   void write_quantization(const std::string& name, std::size_t tensor) {

@@ -27,6 +27,12 @@ class Places {
   /// else a view that ends there and is overwritten in place. None for tensors without a place.
   [[nodiscard]] std::optional<Place> at(std::size_t tensor, std::size_t clock, Position position) const;
 
+  /// The clock and the position that fork a clock; none for the root.
+  [[nodiscard]] std::optional<std::pair<std::size_t, Position>> fork_of(std::size_t clock) const {
+    const auto& fork = forked_by_[clock];
+    return fork ? std::optional(std::pair(fork->clock, fork->position)) : std::nullopt;
+  }
+
   /// The address of a view.
   [[nodiscard]] Place of(const View& view) const;
 
@@ -75,6 +81,7 @@ std::optional<Place> Places::at(std::size_t tensor, std::size_t clock, Position 
   std::optional<Place> ending;
   for (const View& view : plan_.tensors[tensor].views) {
     const auto now = seen_from(plan_.buffers[view.buffer].clock, clock, position);
+    if (view.ring || view.rows || view.block) continue;  // a row of it has a place
     if (!now || *now < view.life.lower || *now > view.life.upper) continue;
     std::optional<Place>& found = *now < view.life.upper ? alive : ending;
     if (!found || of(view).memory < found->memory) found = of(view);
@@ -195,7 +202,9 @@ class TableWriter {
 
   void write_tensors() const {
     Pool shapes = pool("bytes", "shapes", "0u");
-    Pool views = pool("view", "views", "{0u, 0u, 0u, 0u, 0u}");
+    Pool views =
+        pool("view", "views",
+             has_rows_ ? "{0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}" : "{0u, 0u, 0u, 0u, 0u}");
     Pool tensors =
         pool("tensor", "tensors",
              fmt::format("{{\"\", 0u, {0}_KIND_WEIGHT, {0}_UNKNOWN, 0u, 0u, {1}, 0u, {2}, 0u, 0.0f, 0}}",
@@ -209,8 +218,9 @@ class TableWriter {
       for (const std::int64_t dimension : dimensions) shapes.add(fmt::format("{}u", dimension));
       for (const View& it : planned.views) {
         const Place place = places_.of(it);
-        views.add(fmt::format("{{{}u, {}u, {}u, {}u, {}u}}", place.memory, place.offset,
-                              plan_.buffers[it.buffer].clock, it.life.lower, it.life.upper));
+        views.add(fmt::format("{{{}u, {}u, {}u, {}u, {}u{}}}", place.memory, place.offset,
+                              plan_.buffers[it.buffer].clock, it.life.lower, it.life.upper,
+                              rows_of(it, tensor)));
       }
       tensors.add(fmt::format("{{{}, {}u, {}_KIND_{}, {}_{}, {}u, {}u, {}, {}u, {}, {}}}", name(tensor.name),
                               planned.model, capitals_, macro_name(name_of(tensor.kind)), capitals_,
@@ -221,6 +231,51 @@ class TableWriter {
     shapes.write("static ", out_);
     views.write("static ", out_);
     tensors.write("", out_);
+  }
+
+  /// An axis and a range along it, as members of a row of a table.
+  [[nodiscard]] std::string range(const std::optional<RowRange>& rows) const {
+    if (!rows) return fmt::format(", {}, 0u, 0u", nowhere_);
+    return fmt::format(", {}u, {}u, {}u", rows->axis, rows->begin, rows->end);
+  }
+
+  /// Which rows a view has, and how they lie; nothing if no view of the plan has rows.
+  [[nodiscard]] std::string rows_of(const View& view, const Tensor& tensor) const {
+    if (!has_rows_) return "";
+    const std::optional<RowRange> block = view.block ? std::optional<RowRange>(*view.block) : std::nullopt;
+    if (!view.ring && !view.rows) return fmt::format(", {}, 0u, 0u, 0u, 0u, 0u{}", nowhere_, range(block));
+    const std::size_t axis = view.ring ? view.ring->axis : view.rows->axis;
+    const std::int64_t extent = (*tensor.shape)[axis];
+    Bytes row = tensor.bytes / extent;
+    if (block) row = row / (*tensor.shape)[block->axis] * (block->end - block->begin);
+    const std::int64_t first = view.rows ? view.rows->begin : 0;
+    const std::int64_t rows = view.rows ? view.rows->end - first : extent;
+    return fmt::format(", {}u, {}u, {}u, {}u, {}u, {}u{}", axis, first, rows,
+                       view.ring ? view.ring->granule : 0, view.ring ? view.ring->count : 0, row,
+                       range(block));
+  }
+
+  /// The rows of a step; nothing if no step of the plan is of rows.
+  [[nodiscard]] std::string rows_of(const Step& step) const {
+    if (!has_rows_) return "";
+    std::optional<RowRange> rows;
+    std::optional<RowRange> part;
+    std::optional<RowRange> block;
+    std::optional<Sums> kept;
+    const auto* const run = std::get_if<Run>(&step);
+    if (run != nullptr) {
+      if (run->rows) rows = *run->rows;
+      if (run->part) part = *run->part;
+      if (run->block) block = *run->block;
+      if (run->sums) kept = *run->sums;
+      if (run->carry) kept = *run->carry;
+    }
+    if (const auto* const arrive = std::get_if<Arrive>(&step)) rows = arrive->rows;
+    if (const auto* const leave = std::get_if<Leave>(&step)) rows = leave->rows;
+    const Place place = kept ? plan_.places[kept->buffer] : Place{};
+    return fmt::format(
+        "{}{}{}, {}, {}, {}u", range(rows), range(part), range(block), run != nullptr && run->sums ? 1 : 0,
+        kept ? fmt::format("{}u", place.memory) : nowhere_, kept ? place.offset + kept->offset : 0);
   }
 
   [[nodiscard]] std::string operand(std::optional<std::size_t> tensor,
@@ -237,9 +292,16 @@ class TableWriter {
         pool("step", "steps", fmt::format("{{{}_RUN, \"\", 0u, 0u, 0u, 0u, 0u, 0u, 0, 0u, 0}}", capitals_));
     Pool clocks = table("clock", "clocks");
     for (std::size_t c = 0; c < plan_.clocks.size(); ++c) {
-      clocks.add(fmt::format("{{{}u, {}}}", plan_.clocks[c].steps.size(), steps.next()));
+      std::string forked;
+      if (has_rows_) {
+        const auto fork = places_.fork_of(c);
+        forked =
+            fork ? fmt::format(", {}u, {}u", fork->first, fork->second) : fmt::format(", {0}, {0}", nowhere_);
+      }
+      clocks.add(fmt::format("{{{}u, {}{}}}", plan_.clocks[c].steps.size(), steps.next(), forked));
       for (std::size_t at = 0; at < plan_.clocks[c].steps.size(); ++at)
-        steps.add(step(c, static_cast<Position>(at), operands, branches));
+        steps.add(fmt::format("{{{}{}}}", step(c, static_cast<Position>(at), operands, branches),
+                              rows_of(plan_.clocks[c].steps[at])));
     }
     operands.write("static ", out_);
     branches.write("static ", out_);
@@ -253,20 +315,34 @@ class TableWriter {
     const Step& step = plan_.clocks[clock].steps[static_cast<std::size_t>(at)];
     if (const auto* const run = std::get_if<Run>(&step)) {
       const Operator& op = add_operands(*run, clock, at, operands);
-      return fmt::format("{{{}_RUN, {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, 0u, {}}}", capitals_, name(op.type),
+      return fmt::format("{}_RUN, {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, 0u, {}", capitals_, name(op.type),
                          run->model, run->path[run->path.size() - 2], run->path.back(), op.inputs.size(),
                          op.outputs.size(), op.scratch.size(), operand, branch);
     }
     if (const auto* const copy = std::get_if<Copy>(&step)) {
       for (const std::size_t buffer : {copy->from, copy->to})
         operands.add(this->operand(copy->tensor, places_.in(copy->tensor, buffer, at)));
-      return fmt::format("{{{}_COPY, \"\", {}u, 0u, 0u, 1u, 1u, 0u, {}, 0u, {}}}", capitals_,
+      return fmt::format("{}_COPY, \"\", {}u, 0u, 0u, 1u, 1u, 0u, {}, 0u, {}", capitals_,
                          plan_.tensors[copy->tensor].model, operand, branch);
+    }
+    if (const auto passing = passing_of(step)) {
+      const auto& [tensor, leaves] = *passing;
+      operands.add(this->operand(tensor, places_.at(tensor, clock, at)));
+      return fmt::format("{}_{}, \"\", {}u, 0u, 0u, {}u, {}u, 0u, {}, 0u, {}", capitals_,
+                         leaves ? "LEAVE" : "ARRIVE", plan_.tensors[tensor].model, leaves ? 1 : 0,
+                         leaves ? 0 : 1, operand, branch);
     }
     const std::vector<std::size_t>& forked = std::get<Fork>(step).clocks;
     for (const std::size_t it : forked) branches.add(fmt::format("{}u", it));
-    return fmt::format("{{{}_FORK, \"\", 0u, 0u, 0u, 0u, 0u, 0u, {}, {}u, {}}}", capitals_, operand,
+    return fmt::format("{}_FORK, \"\", 0u, 0u, 0u, 0u, 0u, 0u, {}, {}u, {}", capitals_, operand,
                        forked.size(), branch);
+  }
+
+  /// The tensor that arrives or leaves in a step, and whether it leaves.
+  [[nodiscard]] static std::optional<std::pair<std::size_t, bool>> passing_of(const Step& step) {
+    if (const auto* const arrive = std::get_if<Arrive>(&step)) return std::pair(arrive->tensor, false);
+    if (const auto* const leave = std::get_if<Leave>(&step)) return std::pair(leave->tensor, true);
+    return std::nullopt;
   }
 
   const Operator& add_operands(const Run& run, std::size_t clock, Position at, Pool& operands) const {
@@ -306,6 +382,7 @@ class TableWriter {
   }
 
   const Plan& plan_;
+  bool has_rows_ = is_streamed(plan_);
   std::span<const Graph> graphs_;
   Places places_;
   const HeaderOptions& options_;

@@ -281,6 +281,7 @@ std::string name_of(const StreamRegion& region) {
 
 /// Regions that run row by row, and the bytes that this saves: the highest ones, in the order in which they run.
 void write_streaming(const Streaming& streaming, std::ostream& out) {
+  if (streaming.regions.empty()) return;  // of several networks
   fmt::print(out, "\n{:<26}{:>14}  {:>14}   live bytes, row by row and operator by operator\n", "operators",
              "by rows", "by layers");
   std::vector<const StreamRegion*> regions;

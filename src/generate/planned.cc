@@ -140,10 +140,18 @@ PlannedPackage plan_package(std::vector<Network> networks, const PlanOptions& op
     add_scratch_of_kernels(network, wanted.kernels, options.stream.has_value());
     run_carriers_whole(network, wanted.externs);
   }
-  PlannedPackage made = planned_as_asked(networks, options, wanted, note);
-  const bool is_free = options.stream && options.stream->layout == StreamLayout::automatic;
+  PlanOptions own = options;
+  const auto has_bodies = [](const Network& network) { return network.graph().subgraphs.size() > 1; };
+  if (const auto it = std::ranges::find_if(networks, has_bodies); own.stream && it != networks.end()) {
+    if (own.io == Io::rows)
+      throw UsageError(fmt::format("network '{}' has operators with bodies, which C does not run by rows",
+                                   it->graph().name));
+    own.stream.reset();
+  }
+  PlannedPackage made = planned_as_asked(networks, own, wanted, note);
+  const bool is_free = own.stream && own.stream->layout == StreamLayout::automatic;
   if (is_free && networks.size() == 1 && !made.package.files.empty() && is_streamed(made.planned.plan))
-    weigh_rings(networks, options, wanted, note, made);
+    weigh_rings(networks, own, wanted, note, made);
   return made;
 }
 

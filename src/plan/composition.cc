@@ -8,7 +8,8 @@
 //                   to fork
 //   weights         are in constants.cc
 //
-// A fed input lies where its output does. Cost: linear in buffers, pieces and feeds.
+// A fed input lies where its output does. If the network that reads it last runs by rows, each row is held until it has
+// been read. Cost: linear in buffers, pieces and feeds; pieces of fed rows, times those of the buffer.
 
 #include "plan/composition.h"
 
@@ -123,26 +124,54 @@ class Composer {
   void keep(const KeptOutput& kept) {
     PlannedTensor& output = result_.tensors[index_of(kept.output)];
     if (output.tensor.bytes == 0) return;
-    if (networks_[kept.output.model].is_by_rows) return keep_rows(kept.output.tensor, output);
+    const Alone& writer = networks_[kept.output.model];
+    const bool is_in_rows = writer.is_by_rows && (!output.views.empty() || writer.leaves[kept.output.tensor]);
+    if (is_in_rows && kept.inputs.empty()) return keep_rows(kept.output.tensor, output);
     if (output.views.empty()) add_buffer_for(kept);
     View& view = output.views.back();  // that of a result of bodies has others before
     Buffer& buffer = result_.buffers[view.buffer];
     const Position end_alone = view.life.upper;
+    Position end_of_whole = end_alone;  // until then all of it is needed
     for (const ModelTensor& input : kept.inputs) {
-      const Lifetime& alone = networks_[input.model].uses.lives[input.tensor].front();
       View there = view;
-      there.life = moved(alone, input.model, buffer.clock);
+      there.life = moved(life_alone(input), input.model, buffer.clock);
       view.life.upper = std::max(view.life.upper, there.life.upper);
+      if (!networks_[input.model].fed.contains(input.tensor))
+        end_of_whole = std::max(end_of_whole, there.life.upper);
       buffer.traffic = base::checked_add(buffer.traffic, traffic_of(input)).value_or(largest_value);
       result_.tensors[index_of(input)].views = {there};
     }
-    if (!kept.lasting.empty()) view.life.upper = timeline_.end_of(buffer.clock);
+    if (!kept.lasting.empty()) view.life.upper = end_of_whole = timeline_.end_of(buffer.clock);
     for (const ModelTensor& lasting : kept.lasting)
       result_.tensors[index_of(lasting)].views.back().life.upper = view.life.upper;
     if (view.life.upper == end_alone) return;
     const bool is_at_the_end = base::align_up(view.offset + output.tensor.bytes, alignment_) == buffer.size;
     const Bytes size = is_at_the_end ? buffer.size - view.offset : output.tensor.bytes;
-    hold({view.offset, size, {end_alone, view.life.upper}}, buffer.pieces);
+    hold({view.offset, size, {end_alone, end_of_whole}}, buffer.pieces);
+    for (const ModelTensor& input : kept.inputs) hold_rows_read(input, view.offset, end_of_whole, buffer);
+  }
+
+  /// Keeps the rows of a fed tensor until its last reader, which runs by rows, has read them.
+  void hold_rows_read(const ModelTensor& input, Bytes offset, Position since, Buffer& buffer) const {
+    const auto fed = networks_[input.model].fed.find(input.tensor);
+    if (fed == networks_[input.model].fed.end()) return;
+    for (const Piece& piece : fed->second.pieces) {
+      const Position end = moved(piece.life, input.model, buffer.clock).upper;
+      hold({offset + piece.offset, piece.size, {since, end}}, buffer.pieces);
+    }
+  }
+
+  /// When a network needs a tensor that it passes on, on a clock of its own.
+  [[nodiscard]] Lifetime life_alone(const ModelTensor& it) const {
+    const Alone& network = networks_[it.model];
+    if (!network.is_by_rows) return network.uses.lives[it.tensor].front();
+    const auto fed = network.fed.find(it.tensor);
+    Lifetime life{0, network.end};
+    if (fed != network.fed.end()) {
+      life.upper = 1;
+      for (const Piece& piece : fed->second.pieces) life.upper = std::max(life.upper, piece.life.upper);
+    }
+    return life;
   }
 
   /// Keeps the rows of an output that are there when its network has run, unless they have left. Rows that are computed
@@ -167,8 +196,7 @@ class Composer {
     const ModelTensor& source = kept.output;
     PlannedTensor& output = result_.tensors[index_of(source)];
     const Bytes size = base::align_up(output.tensor.bytes, alignment_);
-    const Lifetime life =
-        moved(networks_[source.model].uses.lives[source.tensor].front(), source.model, kept.clock);
+    const Lifetime life = moved(life_alone(source), source.model, kept.clock);
     output.views = {{result_.buffers.size(), 0, life, std::nullopt}};
     result_.buffers.push_back({.id = unique_id(source.model, output.tensor.name),
                                .clock = kept.clock,
@@ -181,6 +209,7 @@ class Composer {
 
   [[nodiscard]] Bytes traffic_of(const ModelTensor& it) const {
     const Alone& network = networks_[it.model];
+    if (const auto fed = network.fed.find(it.tensor); fed != network.fed.end()) return fed->second.traffic;
     const Bytes bytes = network.network.graph.tensors[it.tensor].bytes;
     const auto traffic = base::checked_multiply(bytes, network.uses.accesses[it.tensor]);
     return traffic && *traffic <= largest_value ? *traffic : largest_value;

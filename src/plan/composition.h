@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "lifetime/lives.h"
@@ -16,8 +17,10 @@ struct Alone {
   const share::NamedGraph& network;
   const lifetime::Uses& uses;  ///< Of whole operators; tells of tensors that pass from network to network.
   Position end = 0;            ///< Steps of its clock.
-  bool is_by_rows = false;     ///< It passes no tensors to others.
+  bool is_by_rows = false;
   std::vector<bool> leaves{};  ///< By rows: tensors that the caller has taken when it has run.
+  std::map<TensorId, Buffer>
+      fed{};  ///< By rows: pieces of inputs that another network feeds, while it reads them.
   std::vector<Buffer> buffers{};
   std::vector<PlannedTensor> tensors{};  ///< Of all its tensors, in the order of the graph.
 };
@@ -39,7 +42,7 @@ struct Composition {
 };
 
 /// Puts the buffers of networks on common clocks; see composition.cc. A network's own buffers hold neither
-/// fed inputs nor outputs kept on an outer clock. The buffers of such outputs get `alignment`.
+/// fed inputs nor outputs kept on an outer clock, which are whole in the buffers that this adds or keeps. The buffers of such outputs get `alignment`.
 [[nodiscard]] Composition compose(std::vector<Alone> networks, const share::Timeline& timeline,
                                   const Passing& passing, Bytes alignment);
 

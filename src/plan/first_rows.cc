@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "plan/row_ways.h"
-#include "stream/instances.h"
 #include "stream/repeat.h"
 
 namespace stowage::plan {
@@ -22,13 +21,15 @@ constexpr double share_of_offsets = 0.15;            // of the time that is left
 
 }  // namespace
 
-std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& options, Bytes alignment,
+std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& options, const Around& around,
                                     const base::Deadline& deadline) {
   if (options.stream->layout == StreamLayout::ring) return std::nullopt;
   const Way way = ways_of(options).front();
   const auto streamed = std::make_shared<RowNetwork>(RowNetwork{.network = stream::once(graph)});
-  streamed->once = stream::instances_of(
-      graph, {.granule = granule_of(*options.stream), .io = way.io, .in_place = way.in_place});
+  streamed->once = stream::instances_of(graph, {.granule = granule_of(*options.stream),
+                                                .io = way.io,
+                                                .passed = around.passed,
+                                                .in_place = way.in_place});
   streamed->model = streamed->once;
   streamed->program = stream::unroll(streamed->model, {.deadline = deadline});
   if (deadline.is_over()) return std::nullopt;
@@ -38,9 +39,9 @@ std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& optio
                                                                .forms = {stream::Form::granules},
                                                                .regions = streamed->regions.regions});
   auto placed = place_rows(*streamed, *order, stream::Form::granules,
-                           {options, options.solve.strategy, alignment, deadline.part(share_of_offsets)});
+                           {options, options.solve.strategy, around, deadline.part(share_of_offsets)});
   if (!placed) return std::nullopt;
-  placed->streaming = streaming_of(*streamed, *order, *options.stream, alignment);
+  placed->streaming = streaming_of(*streamed, *order, *options.stream, around.alignment);
   return FirstRows{{streamed, order, stream::Form::granules}, std::move(*placed)};
 }
 

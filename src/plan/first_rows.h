@@ -18,6 +18,6 @@ struct FirstRows {
 /// A quick plan of the graph's rows, see first_rows.cc. None if time is up, or if rows must lie in rings, which need an
 /// affine order. Throws TooLarge for too many rows.
 [[nodiscard]] std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& options,
-                                                  Bytes alignment, const base::Deadline& deadline);
+                                                  const Around& around, const base::Deadline& deadline);
 
 }  // namespace stowage::plan

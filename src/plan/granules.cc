@@ -9,7 +9,6 @@
 #include <algorithm>
 
 #include "plan/row_ways.h"
-#include "stream/instances.h"
 
 namespace stowage::plan {
 namespace {
@@ -35,10 +34,11 @@ PlanOptions with_granule(const PlanOptions& options, std::int64_t granule) {
   return own;
 }
 
-Granules::Granules(const Graph& graph, const PlanOptions& options) {
+Granules::Granules(const Graph& graph, const PlanOptions& options, const stream::PassedIo& passed) {
   const Way way = ways_of(options).front();
   const auto model_of = [&](std::int64_t rows) {
-    return stream::instances_of(graph, {.granule = rows, .io = way.io, .in_place = way.in_place});
+    return stream::instances_of(graph,
+                                {.granule = rows, .io = way.io, .passed = passed, .in_place = way.in_place});
   };
   const std::int64_t fixed = options.stream->granule.value_or(0);
   const std::int64_t most = fixed > 0 ? fixed : std::max<std::int64_t>(1, largest_extent(graph) / 2);

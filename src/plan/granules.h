@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "stowage/graph.h"
 #include "stowage/options.h"
+#include "stream/instances.h"
 
 namespace stowage::plan {
 
@@ -19,7 +20,7 @@ class Granules {
  public:
   using Seconds = base::Deadline::Seconds;
 
-  Granules(const Graph& graph, const PlanOptions& options);
+  Granules(const Graph& graph, const PlanOptions& options, const stream::PassedIo& passed);
 
   [[nodiscard]] std::int64_t finest() const { return choices_.front().rows; }
   /// Whether finer ones would read more rows than can be unrolled, so that operators run as wholes.

@@ -27,12 +27,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "alias/buffers.h"
+#include "base/checked.h"
 #include "plan/arrangement.h"
 #include "plan/composition.h"
 #include "plan/constants.h"
@@ -42,6 +44,7 @@
 #include "plan/moves.h"
 #include "plan/order_profile.h"
 #include "plan/ordering.h"
+#include "plan/passing.h"
 #include "plan/placement.h"
 #include "share/equal_data.h"
 #include "share/feeds.h"
@@ -90,45 +93,6 @@ std::vector<Candidate> candidates_of(const Context& context, const std::vector<O
   return candidates;
 }
 
-/// Networks with their names, in the order of models.
-std::vector<share::NamedGraph> graphs_of(const Context& context) {
-  std::vector<share::NamedGraph> graphs;
-  for (const NetworkFacts& network : context.networks)
-    graphs.push_back({network.input().info.name, network.graph()});
-  return graphs;
-}
-
-share::Timeline timeline_of(const Context& context, std::vector<Clock> clocks) {
-  std::vector<std::string> names;
-  for (const NetworkFacts& network : context.networks) names.push_back(network.input().info.name);
-  return {share::parse_run_expression(context.options.run, names), std::move(clocks)};
-}
-
-Passing passing_on(const Context& context, std::span<const share::NamedGraph> graphs,
-                   const share::Timeline& timeline) {
-  const PlanOptions& options = context.options;
-  Passing passing{share::resolve_feeds(options.feeds, graphs, timeline),
-                  share::resolve_released(options.released, graphs),
-                  {}};
-  passing.kept = share::kept_outputs(graphs, timeline, passing.feeds, passing.released, options.io);
-  return passing;
-}
-
-/// Residences of tensors that a network passes to others, gets from them, or leaves when its branch ends.
-PassedTensors passed_tensors(std::size_t model, const share::Timeline& timeline, const Passing& passing) {
-  PassedTensors passed;
-  for (const share::KeptOutput& kept : passing.kept) {
-    for (const share::ModelTensor& input : kept.inputs) {
-      if (input.model == model) passed.emplace_back(input.tensor, Residence::feed);
-    }
-    if (kept.output.model != model) continue;
-    const bool leaves = kept.clock != timeline.stage_of(model).clock;
-    if (leaves || !kept.inputs.empty())
-      passed.emplace_back(kept.output.tensor, leaves ? Residence::feed : Residence::arena);
-  }
-  return passed;
-}
-
 /// Plans networks in given orders of their operators or by given rows, up to the offsets of their buffers.
 class OrderedPlanner {
  public:
@@ -141,6 +105,12 @@ class OrderedPlanner {
         deadline_(deadline),
         graphs_(graphs_of(context)) {
     rows_.resize(context.networks.size());
+    for (std::size_t m = 0; m < rows_.size(); ++m) {
+      std::vector<bool>& leaves = leaving_.emplace_back(graphs_[m].graph.tensors.size(), false);
+      for (const Step& step : rows_[m] ? rows_[m]->steps : std::vector<Step>()) {
+        if (const auto* const leave = std::get_if<Leave>(&step)) leaves[leave->tensor] = true;
+      }
+    }
   }
 
   Draft draft() {
@@ -148,6 +118,7 @@ class OrderedPlanner {
     for (std::size_t m = 0; m < orders_.size(); ++m) clocks.push_back(clock_of(m));
     share::Timeline timeline = timeline_of(context_, std::move(clocks));
     const Passing passing = passing_on(context_, graphs_, timeline);
+    take_out_fed(passing);
     share_bytes(timeline, passing);
     const std::vector<std::size_t> first_buffer = compose_all(timeline, passing);
     draft_.plan.clocks = std::move(timeline).clocks();
@@ -189,13 +160,40 @@ class OrderedPlanner {
     return clock;
   }
 
+  /// Inputs of networks by rows that others feed are in the buffers of these.
+  void take_out_fed(const Passing& passing) {
+    fed_.resize(rows_.size());
+    for (std::size_t m = 0; m < rows_.size(); ++m) {
+      std::vector<TensorId> inputs;
+      for (const share::ResolvedFeed& feed : passing.feeds) {
+        if (feed.input.model == m && rows_[m]) inputs.push_back(feed.input.tensor);
+      }
+      if (inputs.empty()) continue;
+      WithoutFed without = without_fed(*rows_[m], inputs);
+      rows_[m] = std::make_shared<const PlacedRows>(std::move(without.rows));
+      fed_[m] = std::move(without.fed);
+    }
+  }
+
+  /// The bytes of tensors that a network by rows passes on in buffers that are not among its own.
+  [[nodiscard]] Bytes bytes_elsewhere(std::size_t m, const share::Timeline& timeline,
+                                      const Passing& passing) const {
+    Bytes bytes = 0;
+    for (const auto& [tensor, residence] : passed_tensors(m, timeline, passing)) {
+      const bool is_elsewhere = rows_[m]->tensors[tensor].views.empty() && !fed_[m].contains(tensor);
+      if (is_elsewhere && !leaving_[m][tensor])
+        bytes += base::align_up(graphs_[m].graph.tensors[tensor].bytes, rows_[m]->alignment);
+    }
+    return bytes;
+  }
+
   /// Arranges each network alone. This also places the buffers of a single network.
   void share_bytes(const share::Timeline& timeline, const Passing& passing) {
     for (std::size_t m = 0; m < graphs_.size(); ++m) {
       const NetworkFacts& network = context_.networks[m];
       if (rows_[m]) {
         arrangements_.push_back(arrangement_of_rows(*rows_[m]));
-        separate_ += rows_[m]->peak;
+        separate_ += rows_[m]->peak + bytes_elsewhere(m, timeline, passing);
         continue;
       }
       const auto arrange_with = [&](const PassedTensors& passed) {
@@ -235,10 +233,8 @@ class OrderedPlanner {
     if (const RowsPtr& rows = rows_[m]) {
       network.end = static_cast<Position>(rows->steps.size());
       network.is_by_rows = true;
-      network.leaves.resize(rows->tensors.size(), false);
-      for (const Step& step : rows->steps) {
-        if (const auto* const leave = std::get_if<Leave>(&step)) network.leaves[leave->tensor] = true;
-      }
+      network.leaves = leaving_[m];
+      network.fed = fed_[m];
       network.buffers = buffers_of(*rows, context_.networks[m]);
       if (context_.working.size() == 1) {  // row blocks that differ in traffic only make a plan long
         for (Buffer& buffer : network.buffers) buffer.traffic = 0;
@@ -332,6 +328,9 @@ class OrderedPlanner {
   const Context& context_;
   const Candidate& orders_;
   std::vector<RowsPtr> rows_;
+  std::vector<std::map<TensorId, Buffer>>
+      fed_{};                                 ///< Per network by rows: buffers of inputs that others feed.
+  std::vector<std::vector<bool>> leaving_{};  ///< Per network: tensors of which rows leave.
   Deadline deadline_;
   std::vector<share::NamedGraph> graphs_;
   std::vector<Arrangement> arrangements_;
@@ -406,18 +405,6 @@ bool shares_buffers(const Plan& plan) {
 
 std::tuple<Outcome, std::int64_t, Bytes> worth_of(const Plan& plan) {
   return {outcome_of(plan), plan.summary.cost, plan.summary.peak};
-}
-
-std::vector<bool> networks_that_pass(const Context& context) {
-  std::vector<Clock> clocks;
-  for (const NetworkFacts& network : context.networks) clocks.push_back(network.clock_of(*network.own()));
-  const std::vector<share::NamedGraph> graphs = graphs_of(context);
-  const share::Timeline timeline = timeline_of(context, std::move(clocks));
-  const Passing passing = passing_on(context, graphs, timeline);
-  std::vector<bool> passes;
-  for (std::size_t m = 0; m < graphs.size(); ++m)
-    passes.push_back(!passed_tensors(m, timeline, passing).empty());
-  return passes;
 }
 
 Plan plan_networks_by_rows(const Context& context, std::span<const RowsPtr> rows, ProvenBounds bounds) {

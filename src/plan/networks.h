@@ -21,9 +21,6 @@ namespace stowage::plan {
 [[nodiscard]] Plan plan_networks_by_rows(const Context& context, std::span<const RowsPtr> rows,
                                          ProvenBounds bounds);
 
-/// For each network, whether it passes tensors to others, gets some from them, or leaves outputs behind its branch.
-[[nodiscard]] std::vector<bool> networks_that_pass(const Context& context);
-
 /// What a plan is compared by; less is better.
 [[nodiscard]] std::tuple<Outcome, std::int64_t, Bytes> worth_of(const Plan& plan);
 

@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "plan/arrangement.h"
+#include "stream/bodies.h"
 #include "stream/recompute.h"
 #include "stream/replay.h"
 #include "stream/timetable.h"
@@ -108,6 +109,89 @@ std::vector<Bytes> rounded_loads(const stream::RowProgram& program,
   return loads;
 }
 
+/// Steps that run an operator which reads the tensor, or one that writes it: from the first to behind the last.
+Lifetime life_of_uses(const Graph& graph, const stream::Bodies& bodies, const std::vector<Step>& steps,
+                      TensorId tensor) {
+  std::optional<Lifetime> life;
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    const auto* const run = std::get_if<Run>(&steps[at]);
+    if (run == nullptr || run->path.size() > 2) continue;
+    const Operator& op = graph.subgraphs[0].operators[run->path[1]];
+    const auto is_it = [&](const std::optional<TensorId>& it) { return it == tensor; };
+    const std::vector<TensorId> read_by_bodies = bodies.read_by(run->path[1]);
+    const bool is_in_bodies = std::ranges::binary_search(read_by_bodies, tensor);
+    if (std::ranges::none_of(op.inputs, is_it) && std::ranges::none_of(op.outputs, is_it) && !is_in_bodies)
+      continue;
+    const auto position = static_cast<Position>(at);
+    if (!life) life = Lifetime{position, position};
+    life->upper = position + 1;
+    if (!op.bodies.empty()) life->upper += std::ssize(bodies.run_of(run->path[1]).steps);
+  }
+  return life.value_or(Lifetime{});
+}
+
+/// Tensors of bodies each have a buffer, while their operator runs.
+void add_bodies(const Graph& graph, const std::vector<Step>& steps, const Around& around,
+                stream::Layout& layout) {
+  if (graph.subgraphs.size() == 1) return;
+  const stream::Bodies bodies(graph);
+  std::map<TensorId, std::size_t> buffer_of;
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    const auto* const run = std::get_if<Run>(&steps[at]);
+    if (run == nullptr || run->path.size() > 2 || graph.subgraphs[0].operators[run->path[1]].bodies.empty())
+      continue;
+    const auto begin = static_cast<Position>(at);
+    for (const auto& [t, lives] : bodies.run_of(run->path[1]).lives) {
+      const Tensor& tensor = graph.tensors[t];
+      const Bytes size = base::align_up(tensor.bytes, around.alignment);
+      const auto [entry, is_new] = buffer_of.emplace(t, layout.buffers.size());
+      if (is_new)
+        layout.buffers.push_back(
+            {.id = tensor.name, .size = size, .alignment = around.alignment, .kind = tensor.kind});
+      Buffer& buffer = layout.buffers[entry->second];
+      for (const Lifetime& life : lives) {
+        const Lifetime there{life.lower + begin, life.upper + begin};
+        buffer.pieces.push_back({0, size, there});
+        buffer.traffic = base::checked_add(buffer.traffic, 2 * tensor.bytes).value_or(largest_value);
+        layout.tensors[t].views.push_back({.buffer = entry->second, .life = there});
+      }
+    }
+  }
+}
+
+/// State keeps its buffer all the time. A new state is written over the old one, after all its readers.
+void add_state(const Graph& graph, const std::vector<Step>& steps, const Around& around,
+               stream::Layout& layout) {
+  const auto end = static_cast<Position>(steps.size());
+  const auto add_buffer = [&](TensorId t) {
+    const Bytes size = base::align_up(graph.tensors[t].bytes, around.alignment);
+    layout.buffers.push_back({.id = graph.tensors[t].name,
+                              .size = size,
+                              .alignment = around.alignment,
+                              .pieces = {{0, size, {0, end}}},
+                              .kind = TensorKind::state});
+    const auto accesses = std::ranges::count_if(graph.subgraphs[0].operators, [&](const Operator& op) {
+      return std::ranges::find(op.inputs, std::optional(t)) != op.inputs.end();
+    });
+    layout.buffers.back().traffic = base::checked_multiply(size, accesses).value_or(largest_value);
+  };
+  const auto add_view = [&](TensorId t, const Lifetime& life) {
+    layout.tensors[t].views.push_back({.buffer = layout.buffers.size() - 1, .life = life});
+  };
+  for (TensorId t = 0; t < graph.tensors.size() && around.keeps_state; ++t) {
+    if (graph.tensors[t].kind != TensorKind::state) continue;
+    add_buffer(t);
+    add_view(t, {0, end});
+  }
+  const stream::Bodies bodies(graph);
+  for (const StateTie& tie : graph.ties) {
+    add_buffer(tie.input);
+    layout.buffers.back().traffic += graph.tensors[tie.output].bytes;
+    add_view(tie.input, {0, std::max<Position>(1, life_of_uses(graph, bodies, steps, tie.input).upper)});
+    add_view(tie.output, {life_of_uses(graph, bodies, steps, tie.output).lower, end});
+  }
+}
+
 /// With a capacity, solves in longer and longer tries, since any plan that fits is low enough.
 Solution solve_until_it_fits(const Problem& problem, const SolveOptions& options,
                              const base::Deadline& deadline) {
@@ -178,6 +262,7 @@ std::optional<PlacedRows> place_with_io(const Attempt& attempt, const PlacingOpt
   RowNetwork inside = *attempt.streamed;
   for (stream::RowModel* const model : {&inside.once, &inside.model}) {
     for (stream::Tensor& tensor : model->tensors) {
+      if (!tensor.source || options.around.passed.contains(*tensor.source)) continue;
       const Tensor& source = inside.network.graph.tensors[*tensor.source];
       if (source.kind == TensorKind::input || source.kind == TensorKind::output)
         tensor.bytes_per_row = (source.bytes + tensor.rows - 1) / tensor.rows;
@@ -187,7 +272,7 @@ std::optional<PlacedRows> place_with_io(const Attempt& attempt, const PlacingOpt
   if (options.deadline.is_over()) return std::nullopt;
   auto placed = place_rows(inside, *attempt.order, attempt.form, options);
   if (placed)
-    placed->streaming = streaming_of(inside, *attempt.order, *options.plan.stream, options.alignment);
+    placed->streaming = streaming_of(inside, *attempt.order, *options.plan.stream, options.around.alignment);
   return placed;
 }
 
@@ -199,18 +284,50 @@ std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder&
   stream::RowTimetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps);
   if (options.deadline.is_over()) return std::nullopt;
   stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,
-                                          {.form = form, .alignment = options.alignment});
+                                          {.form = form, .alignment = options.around.alignment});
   if (options.deadline.is_over() || !bring_together(streamed.network, layout.tensors)) return std::nullopt;
-  PlacedRows placed{.steps = steps_of(streamed, std::move(timetable), layout),
-                    .problem = problem_of(std::move(layout.buffers), options.plan.memories)};
+  add_bodies(streamed.network.graph, timetable.steps, options.around, layout);
+  add_state(streamed.network.graph, timetable.steps, options.around, layout);
+  PlacedRows placed{.steps = steps_of(streamed, std::move(timetable), layout)};
+  placed.problem = problem_of(std::move(layout.buffers), options.plan.memories);
   SolveOptions solving = options.plan.solve;
   solving.strategy = options.strategy;
   placed.solution = solve_until_it_fits(placed.problem, solving, options.deadline);
   placed.peak = total_peak(placed.problem, placed.solution);
   placed.tensors = std::move(layout.tensors);
-  placed.alignment = options.alignment;
+  placed.alignment = options.around.alignment;
   placed.recomputed = recomputed(streamed);
   return placed;
+}
+
+WithoutFed without_fed(const PlacedRows& rows, std::span<const TensorId> inputs) {
+  WithoutFed result{.rows = rows};
+  PlacedRows& kept = result.rows;
+  kept.solution = {};
+  std::vector<bool> is_out(rows.problem.buffers.size(), false);
+  for (const TensorId input : inputs) {
+    for (const View& view : kept.tensors[input].views) {
+      is_out[view.buffer] = true;
+      result.fed[input] = rows.problem.buffers[view.buffer];
+    }
+    kept.tensors[input].views.clear();
+  }
+  std::vector<std::size_t> index;  // of each buffer among those that are left
+  kept.problem.buffers.clear();
+  for (std::size_t b = 0; b < is_out.size(); ++b) {
+    index.push_back(kept.problem.buffers.size());
+    if (!is_out[b]) kept.problem.buffers.push_back(rows.problem.buffers[b]);
+  }
+  for (PlannedTensor& tensor : kept.tensors) {
+    for (View& view : tensor.views) view.buffer = index[view.buffer];
+  }
+  for (Step& step : kept.steps) {
+    auto* const run = std::get_if<Run>(&step);
+    if (run == nullptr) continue;
+    if (run->sums) run->sums->buffer = index[run->sums->buffer];
+    if (run->carry) run->carry->buffer = index[run->carry->buffer];
+  }
+  return result;
 }
 
 }  // namespace stowage::plan

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 #include "stream/affine.h"
+#include "stream/instances.h"
 #include "stream/layout.h"
 #include "stream/model.h"
 #include "stream/program.h"
@@ -66,10 +69,17 @@ struct PlacedRows {
 
 using RowsPtr = std::shared_ptr<const PlacedRows>;
 
+/// What is around a network by rows.
+struct Around {
+  stream::PassedIo passed{};
+  Bytes alignment = 1;
+  bool keeps_state = false;  ///< Its state is in the plan.
+};
+
 struct PlacingOptions {
   const PlanOptions& plan;
   std::string strategy{};  ///< That places its rows.
-  Bytes alignment = 1;
+  const Around& around;
   base::Deadline deadline{};
 };
 
@@ -78,9 +88,18 @@ struct PlacingOptions {
 [[nodiscard]] std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder& order,
                                                    stream::Form form, const PlacingOptions& options);
 
-/// Places an attempt again, with the inputs and outputs that its search has left to the caller in memory. None if time is
-/// up.
+/// Places an attempt again, with the inputs and outputs that its search has left to the caller in memory, but for those
+/// that are passed on. None if time is up.
 [[nodiscard]] std::optional<PlacedRows> place_with_io(const Attempt& attempt, const PlacingOptions& options);
+
+/// Rows, and the buffers of inputs that other networks feed.
+struct WithoutFed {
+  PlacedRows rows{};  ///< Without these buffers, and without offsets.
+  std::map<TensorId, Buffer> fed{};
+};
+
+/// Takes out the buffers of these inputs, which have no other tensors.
+[[nodiscard]] WithoutFed without_fed(const PlacedRows& rows, std::span<const TensorId> inputs);
 
 /// How an order streams. Loads are live bytes as memory holds them: tensors and row blocks that lie alone are rounded
 /// up to the alignment, and so is each sum.

@@ -62,7 +62,10 @@ std::vector<std::size_t> order_of(const Plan& whole, const Graph& graph) {
   for (std::size_t op = 0; op < operators.size(); ++op) {
     if (operators[op].folded) order.push_back(op);
   }
-  for (const Step& step : whole.clocks[0].steps) order.push_back(std::get<Run>(step).path[1]);
+  for (const Step& step : whole.clocks[0].steps) {
+    const Run& run = std::get<Run>(step);
+    if (run.path.size() == 2) order.push_back(run.path[1]);
+  }
   return order;
 }
 
@@ -87,8 +90,11 @@ struct BlockChoice {
   bool is_cut = false;              ///< With more time they would be.
 };
 
-BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, const Deadline& deadline) {
+BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, const Around& around,
+                             const Deadline& deadline) {
   if (options.stream->blocks == StreamBlocks::none) return {};
+  if (around.keeps_state || !graph.ties.empty() || graph.subgraphs.size() > 1)
+    return {.left_out = {{Wish::blocks, "a network with bodies, or with state in the plan, has none", ""}}};
   const stream::InstanceOptions instances{.granule = granule_of(*options.stream),
                                           .io = ways_of(options)[0].io};
   const stream::SplitChoice choice =
@@ -110,13 +116,13 @@ BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, con
 class RowSearch {
  public:
   RowSearch(std::span<const Input> inputs, const PlanOptions& options, const Graph& graph,
-            const Deadline& deadline)
+            const Around& around, const Deadline& deadline)
       : inputs_(inputs),
         options_(options),
         graph_(graph),
+        around_(around),
         deadline_(deadline),
-        alignment_(alignment_in(options, inputs[0].info.format)),
-        granules_(graph, options) {}
+        granules_(graph, options, around.passed) {}
 
   NetworkRows result() {
     const auto begin = deadline_.now();
@@ -185,7 +191,7 @@ class RowSearch {
   void plan_first_rows(const Deadline& slice) {
     const auto granule = granules_.next_within(slice.part(share_of_first_rows).left());
     if (!granule || fits()) return;
-    auto found = first_rows(graph_, with_granule(options_, *granule), alignment_, slice);
+    auto found = first_rows(graph_, with_granule(options_, *granule), around_, slice);
     if (!found || found->placed.peak >= (best_ ? best_->peak : limit())) return;
     is_by_clock_ = found->placed.solution.interrupted;
     best_ = std::move(found->placed);
@@ -206,9 +212,9 @@ class RowSearch {
     is_cut_ = granule.has_value();
     if (!granule || fits()) return;
     const PlanOptions options = with_granule(options_, *granule);
-    BlockChoice blocks = blocks_that_help(graph_, options, slice);
+    BlockChoice blocks = blocks_that_help(graph_, options, around_, slice);
     const Deadline unsplit = blocks.network ? slice.part(share_of_unsplit) : slice;
-    FoundRows found = lowest_rows(inputs_[0], graph_, options, unsplit,
+    FoundRows found = lowest_rows(graph_, options, around_, unsplit,
                                   known_of_whole(order_of(*whole_, graph_)), limit(), goes_on(*granule));
     Tried tried{.granule = *granule, .bound = found.bound, .has_best = found.best.has_value()};
     bool is_cut = blocks.is_cut || found.is_cut;
@@ -238,7 +244,7 @@ class RowSearch {
   [[nodiscard]] FoundRows search_blocks(const model::SplitNetwork& network, const PlanOptions& options,
                                         const Deadline& slice) {
     const Graph blocks = model::stored(network);
-    FoundRows found = lowest_rows(inputs_[0], blocks, options, slice,
+    FoundRows found = lowest_rows(blocks, options, around_, slice,
                                   known_of_whole(stream::once(blocks).operators), limit(), {});
     if (found.best) found.best = in_network(std::move(*found.best), network);
     return found;
@@ -330,8 +336,8 @@ class RowSearch {
   std::span<const Input> inputs_;
   const PlanOptions& options_;
   const Graph& graph_;
+  const Around& around_;
   const Deadline& deadline_;
-  Bytes alignment_;
   Granules granules_;
   std::optional<Plan> whole_{};
   Bytes bound_of_whole_ = 0;  ///< For all orders of whole operators.
@@ -347,7 +353,14 @@ class RowSearch {
 
 }  // namespace
 
-NetworkRows rows_of(const Input& input, const PlanOptions& options, const Deadline& deadline) {
+bool keeps_state(const Input& input) {
+  return input.info.format != ModelFormat::tflite &&
+         std::ranges::any_of(std::get<Graph>(input.content).tensors,
+                             [](const Tensor& tensor) { return tensor.kind == TensorKind::state; });
+}
+
+NetworkRows rows_of(const Input& input, const PlanOptions& options, const stream::PassedIo& passed,
+                    const Deadline& deadline) {
   const Graph& graph = std::get<Graph>(input.content);
   const std::span<const Input> inputs(&input, 1);
   if (options.io == Io::rows) stream::expect_streamable(graph);
@@ -357,7 +370,8 @@ NetworkRows rows_of(const Input& input, const PlanOptions& options, const Deadli
     return result;
   }
   const Graph chosen = chosen_by_rows(graph, *options.stream);
-  return RowSearch(inputs, options, chosen, deadline).result();
+  const Around around{passed, alignment_in(options, input.info.format), keeps_state(input)};
+  return RowSearch(inputs, options, chosen, around, deadline).result();
 }
 
 }  // namespace stowage::plan

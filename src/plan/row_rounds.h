@@ -9,6 +9,7 @@
 #include "stowage/import.h"
 #include "stowage/options.h"
 #include "stowage/plan.h"
+#include "stream/instances.h"
 
 namespace stowage::plan {
 
@@ -22,9 +23,13 @@ struct NetworkRows {
   bool is_cut = false;              ///< With more time there may be a lower plan.
 };
 
-/// Searches for the lowest plan of a network in the only memory of `options`; see row_rounds.cc. Throws UsageError for
-/// networks that cannot hand rows over as the options say.
+/// Whether the plan has state of the network that is no input and no output. TFLite's runtime keeps its variables itself.
+[[nodiscard]] bool keeps_state(const Input& input);
+
+/// Searches for the lowest plan of a network in the only memory of `options`; see row_rounds.cc. What it passes to other
+/// networks, and gets from them, is where `passed` says. Throws UsageError for networks that cannot hand rows over as
+/// the options say.
 [[nodiscard]] NetworkRows rows_of(const Input& input, const PlanOptions& options,
-                                  const base::Deadline& deadline);
+                                  const stream::PassedIo& passed, const base::Deadline& deadline);
 
 }  // namespace stowage::plan

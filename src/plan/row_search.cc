@@ -26,13 +26,11 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "plan/context.h"
 #include "plan/row_ways.h"
 #include "stream/affine.h"
 #include "stream/bound.h"
 #include "stream/choose.h"
 #include "stream/directions.h"
-#include "stream/instances.h"
 #include "stream/polyhedra.h"
 #include "stream/recompute.h"
 #include "stream/recompute_search.h"
@@ -60,13 +58,9 @@ constexpr double share_of_others = 0.5;
 
 class WaySearch {
  public:
-  WaySearch(const Input& input, const Graph& graph, const PlanOptions& options, const Deadline& deadline,
+  WaySearch(const Graph& graph, const PlanOptions& options, const Around& around, const Deadline& deadline,
             WholeOperators whole)
-      : graph_(graph),
-        options_(options),
-        deadline_(deadline),
-        alignment_(alignment_in(options, input.info.format)),
-        whole_(std::move(whole)) {}
+      : graph_(graph), options_(options), around_(around), deadline_(deadline), whole_(std::move(whole)) {}
 
   /// The lowest plan of all ways. None if time is up before the first plan, or if none is below `peak`. If none is, `last`
   /// gets the rest of the time.
@@ -129,6 +123,7 @@ class WaySearch {
   [[nodiscard]] stream::InstanceOptions instance_options(const Way& way) const {
     return {.granule = granule_of(*options_.stream),
             .io = way.io,
+            .passed = around_.passed,
             .in_place = way.in_place,
             .axes = way.turns ? axes_for(way) : stream::ChosenAxes{}};
   }
@@ -349,8 +344,8 @@ class WaySearch {
   void place(const Attempt& attempt, const Deadline& deadline, const std::string& strategy) {
     note_end_of(deadline);
     if (is_done() || deadline.is_over()) return;
-    auto placed = place_rows(*attempt.streamed, *attempt.order, attempt.form,
-                             {options_, strategy, alignment_, deadline});
+    auto placed =
+        place_rows(*attempt.streamed, *attempt.order, attempt.form, {options_, strategy, around_, deadline});
     is_cut_ = is_cut_ || (placed ? placed->solution.interrupted : deadline.is_over());
     const bool is_cheaper =
         placed && best_ && placed->peak == peak_ && placed->recomputed < best_->recomputed;
@@ -423,8 +418,9 @@ class WaySearch {
 
   const Graph& graph_;
   const PlanOptions& options_;
+  const Around& around_;
   const Deadline& deadline_;
-  Bytes alignment_;
+  Bytes alignment_ = around_.alignment;
   WholeOperators whole_;
   /// Those that help, by how outputs lie over inputs and where the inputs are.
   std::map<std::pair<InPlace, Io>, stream::ChosenAxes> axes_{};
@@ -439,10 +435,10 @@ class WaySearch {
 
 }  // namespace
 
-FoundRows lowest_rows(const Input& input, const Graph& graph, const PlanOptions& options,
+FoundRows lowest_rows(const Graph& graph, const PlanOptions& options, const Around& around,
                       const Deadline& deadline, WholeOperators whole, Bytes peak,
                       std::optional<Attempt> last) {
-  WaySearch planner(input, graph, options, deadline, std::move(whole));
+  WaySearch planner(graph, options, around, deadline, std::move(whole));
   FoundRows found{.best = planner.run(peak, std::move(last))};
   found.from = planner.best_from();
   found.bound = planner.bound();

@@ -6,7 +6,6 @@
 
 #include "base/deadline.h"
 #include "plan/row_placing.h"
-#include "stowage/import.h"
 #include "stowage/options.h"
 #include "stowage/plan.h"
 
@@ -30,7 +29,7 @@ struct WholeOperators {
 
 /// The lowest plan of the graph's rows below `peak`; see row_search.cc. `last` gets the rest of the time if none is below
 /// the peak.
-[[nodiscard]] FoundRows lowest_rows(const Input& input, const Graph& graph, const PlanOptions& options,
+[[nodiscard]] FoundRows lowest_rows(const Graph& graph, const PlanOptions& options, const Around& around,
                                     const base::Deadline& deadline, WholeOperators whole, Bytes peak,
                                     std::optional<Attempt> last);
 

@@ -7,8 +7,10 @@
 //
 // Rows that need least are also those that leave least to slower memories. But with inputs and outputs in memory, an order
 // operator by operator may need least, all of it in the slow memory. So with several memories, rows that need least beside
-// inputs and outputs are tried, too: they flow through windows in the fast memory. A network that passes tensors to others
-// runs whole operators, for the tensors must be whole.
+// inputs and outputs are tried, too: they flow through windows in the fast memory. //
+// What networks pass to each other is whole in memory, in one buffer for all of them. Its rows come as the first of them
+// writes them, and go as the last one reads them. An output that is needed behind the branch of its network is whole in
+// a buffer of the clock around it, unless its rows leave.
 //
 // Cost: one or two searches for rows for each network, and as many plans and one more if there are several networks or
 // memories.
@@ -27,6 +29,7 @@
 #include "plan/extent.h"
 #include "plan/left_out.h"
 #include "plan/networks.h"
+#include "plan/passing.h"
 #include "plan/row_rounds.h"
 #include "plan/row_ways.h"
 
@@ -55,19 +58,13 @@ PlanOptions alone(const Context& context, const PlanOptions& options, const Inpu
 
 /// The rows of each network.
 std::vector<NetworkRows> rows_of_each(const Context& context, const PlanOptions& options,
-                                      const Deadline& deadline) {
-  const std::vector<bool> passes = networks_that_pass(context);
+                                      const std::vector<stream::PassedIo>& passed, const Deadline& deadline) {
   std::vector<NetworkRows> found;
-  for (std::size_t m = 0; m < passes.size(); ++m) {
+  for (std::size_t m = 0; m < passed.size(); ++m) {
     const Input& input = context.inputs[m];
-    const Deadline of_one = deadline.part(1 / static_cast<double>(passes.size() - m));
-    if (passes[m]) {
-      leave_rows_out(options, "it passes tensors to other networks, or gets some", "",
-                     found.emplace_back().whole);
-    } else {
-      found.push_back(
-          in_file_of(input, [&] { return rows_of(input, alone(context, options, input), of_one); }));
-    }
+    const Deadline of_one = deadline.part(1 / static_cast<double>(passed.size() - m));
+    found.push_back(
+        in_file_of(input, [&] { return rows_of(input, alone(context, options, input), passed[m], of_one); }));
   }
   return found;
 }
@@ -135,17 +132,19 @@ Plan plan_of(const Context& context, const std::vector<NetworkRows>& found, cons
 
 /// Rows whose windows need least beside inputs and outputs, which are placed afterwards.
 std::vector<NetworkRows> windows_of_each(const Context& context, const PlanOptions& options,
+                                         const std::vector<stream::PassedIo>& passed,
                                          const Deadline& deadline) {
   PlanOptions outside = options;
   outside.io = Io::external;
   outside.alias = Alias::none;
-  std::vector<NetworkRows> found = rows_of_each(context, outside, deadline.part(0.8));
+  std::vector<NetworkRows> found = rows_of_each(context, outside, passed, deadline.part(0.8));
   for (std::size_t m = 0; m < found.size(); ++m) {
     if (!found[m].rows) continue;
     found[m].rows = nullptr;
     if (!found[m].from) continue;
     const PlanOptions own = alone(context, options, context.inputs[m]);
-    auto placed = place_with_io(*found[m].from, {own, own.solve.strategy, *own.alignment,
+    const Around around{passed[m], *own.alignment, keeps_state(context.inputs[m])};
+    auto placed = place_with_io(*found[m].from, {own, own.solve.strategy, around,
                                                  deadline.part(1 / static_cast<double>(found.size() - m))});
     if (placed) found[m].rows = std::make_shared<const PlacedRows>(std::move(*placed));
   }
@@ -156,9 +155,10 @@ std::vector<NetworkRows> windows_of_each(const Context& context, const PlanOptio
 std::vector<std::vector<NetworkRows>> choices_of_rows(const Context& context, const PlanOptions& options,
                                                       const Deadline& deadline) {
   const bool has_two = options.io == Io::arena && options.alias != Alias::all && context.working.size() > 1;
+  const std::vector<stream::PassedIo> passed = passed_by_rows(context, options.io);
   std::vector<std::vector<NetworkRows>> choices{
-      rows_of_each(context, options, has_two ? deadline.part(0.5) : deadline)};
-  if (has_two) choices.push_back(windows_of_each(context, options, deadline));
+      rows_of_each(context, options, passed, has_two ? deadline.part(0.5) : deadline)};
+  if (has_two) choices.push_back(windows_of_each(context, options, passed, deadline));
   return choices;
 }
 
@@ -196,7 +196,7 @@ Plan plan_by_rows(std::span<const Input> inputs, const PlanOptions& options, con
   const Context context(inputs, without_rows(options), deadline);
   const std::vector<Graph> chosen = chosen_by_rows(inputs, *options.stream);
   const bool is_simple = inputs.size() == 1 && context.options.memories.size() == 1;
-  Plan plan = is_simple ? plan_one(context, rows_of(inputs[0], options, deadline))
+  Plan plan = is_simple ? plan_one(context, rows_of(inputs[0], options, {}, deadline))
                         : plan_together(context, options, deadline);
   note_left_out(options, chosen, plan);
   return plan;

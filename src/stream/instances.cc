@@ -19,6 +19,7 @@
 #include "base/checked.h"
 #include "operators/facts.h"
 #include "stowage/error.h"
+#include "stream/bodies.h"
 #include "stream/directions.h"
 #include "stream/program.h"
 
@@ -42,12 +43,14 @@ class Reading {
     for (const std::size_t op : orders[0]) {
       if (!main.operators[op].folded) order_.push_back(op);
     }
+    for (const StateTie& tie : graph_.ties) is_tied_[tie.input] = is_tied_[tie.output] = true;
     for (const TensorId t : main.inputs) {
       if (is_variable(t)) add_input(t);
     }
     for (const std::size_t op : order_) add_operator(op);
     is_taken_.resize(model_.tensors.size(), false);
     note_uses();
+    for (const StateTie& tie : graph_.ties) write_last(tie);
     if (options_.turns_back) turn_back(graph_, model_);
     for (const TensorId t : main.outputs) {
       if (!index_[t]) continue;
@@ -55,8 +58,9 @@ class Reading {
       // Rows leave in ascending order, those of an operator that runs backward stay.
       const auto writer = writer_[*index_[t]];
       const bool is_backward = writer && model_.operators[*writer].backward;
-      output.leaves = options_.io == Io::rows && graph_.tensors[t].bytes > 0 && !is_backward;
+      output.leaves = io_of(t) == Io::rows && graph_.tensors[t].bytes > 0 && !is_backward && !is_tied_[t];
       output.stays = output.is_whole = !output.leaves;
+      if (options_.passed.contains(t) && io_of(t) == Io::rows && !output.leaves) output.bytes_per_row = 0;
     }
     if (options_.in_place == InPlace::where_possible || options_.in_place == InPlace::same_size) {
       for (std::size_t op = 0; op < model_.operators.size(); ++op) take_over(op);
@@ -78,6 +82,11 @@ class Reading {
 
   // The model
 
+  [[nodiscard]] Io io_of(TensorId t) const {
+    const auto passed = options_.passed.find(t);
+    return passed == options_.passed.end() ? options_.io : passed->second;
+  }
+
   [[nodiscard]] std::int64_t rows_of(TensorId t) const { return axes_[t] ? shape(t)[*axes_[t]] : 1; }
 
   /// Product of the dimensions [begin, end), but at least 1.
@@ -89,8 +98,8 @@ class Reading {
 
   std::size_t add_tensor(TensorId t) {
     const std::int64_t rows = rows_of(t);
-    const bool is_callers = options_.io == stowage::Io::external && is_variable(t) &&
-                            graph_.tensors[t].kind != TensorKind::temporary;
+    const bool is_callers = is_tied_[t] || (io_of(t) == Io::external && is_variable(t) &&
+                                            graph_.tensors[t].kind != TensorKind::temporary);
     const Bytes bytes = is_callers ? 0 : graph_.tensors[t].bytes;
     index_[t] = model_.tensors.size();
     model_.tensors.push_back({.name = graph_.tensors[t].name,
@@ -115,7 +124,8 @@ class Reading {
   /// An input without bytes does not arrive.
   void add_input(TensorId t) {
     const std::size_t tensor = add_tensor(t);
-    if (options_.io != Io::rows || graph_.tensors[t].bytes == 0) return;
+    if (options_.passed.contains(t) || is_tied_[t]) model_.tensors[tensor].is_whole = true;
+    if (io_of(t) != Io::rows || graph_.tensors[t].bytes == 0 || is_tied_[t]) return;
     model_.operators.push_back({.name = graph_.tensors[t].name,
                                 .rows = model_.tensors[tensor].rows,
                                 .granule = model_.tensors[tensor].granule,
@@ -143,6 +153,7 @@ class Reading {
       added.can_add_rows = along->adds_rows && source.scratch.empty();
     }
     for (const TensorId scratch : source.scratch) added.writes.push_back(add_scratch(scratch, added.rows));
+    if (!source.bodies.empty()) add_bodies(op, added);
     if (carried == nullptr && along == nullptr) {
       added.writing = Writing::at_the_end;
       for (const std::size_t t : added.writes) model_.tensors[t].is_whole = true;
@@ -162,16 +173,51 @@ class Reading {
       const Access& access = added.reads.back();
       if (access == whole(access.tensor)) model_.tensors[access.tensor].is_whole = true;
     }
+    for (const TensorId t : bodies_.read_by(op)) {
+      if (!index_[t]) continue;
+      added.reads.push_back(whole(*index_[t]));
+      model_.tensors[*index_[t]].is_whole = true;
+    }
     if (source.stateful) last_stateful_ = model_.operators.size();
     model_of_[op] = model_.operators.size();
     model_.operators.push_back(std::move(added));
+  }
+
+  /// What its bodies need is there while it runs.
+  void add_bodies(std::size_t op, Operator& added) {
+    const BodyRun& run = bodies_.run_of(op);
+    added.inside = run.steps;
+    if (run.load == 0) return;
+    added.writes.push_back(model_.tensors.size());
+    model_.tensors.push_back({.name = added.name + " (bodies)", .bytes_per_row = run.load});
+  }
+
+  /// A new state is written over the old one, after all other readers of that. They run once, so that none of their rows
+  /// has to wait for the writer.
+  void write_last(const StateTie& tie) {
+    if (!index_[tie.output] || !index_[tie.input]) return;
+    const auto writer = writer_[*index_[tie.output]];
+    for (const std::size_t reader : readers_[*index_[tie.input]]) {
+      model_.operators[reader].runs_once = true;
+      if (writer && reader != *writer) model_.operators[*writer].after.push_back(reader);
+    }
+  }
+
+  /// Whether the operator writes a new state over the old one that it reads.
+  [[nodiscard]] bool updates_state(std::size_t op) const {
+    const auto has = [](const auto& operands, TensorId t) {
+      return std::ranges::find(operands, std::optional(t)) != operands.end();
+    };
+    return std::ranges::any_of(graph_.ties, [&](const StateTie& tie) {
+      return has(operator_at(op).inputs, tie.input) && has(operator_at(op).outputs, tie.output);
+    });
   }
 
   /// How the operator computes its rows with a buffer that it carries; null if it does not.
   [[nodiscard]] const CarriedAxis* carried_by(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
     if (source.carries.empty() || !source.scratch.empty() || !has_rows(source.outputs[0]) ||
-        !has_rows(source.inputs[0]) || sums_up(op) || way_of(op) != nullptr)
+        !has_rows(source.inputs[0]) || sums_up(op) || way_of(op) != nullptr || updates_state(op))
       return nullptr;
     const CarriedAxis* const carried = carried_axis(source, *axes_[*source.outputs[0]]);
     const bool has_axis = carried != nullptr && axes_[*source.inputs[0]] == carried->input_axis;
@@ -211,6 +257,7 @@ class Reading {
   [[nodiscard]] bool sums_up(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
     if (!source.scratch.empty()) return false;  // it is for all rows
+    if (updates_state(op)) return false;
     if (source.sums_over.empty() || source.outputs.size() != 1 || !has_rows(source.inputs[0])) return false;
     return can_sum_up(source, *axes_[*source.inputs[0]]);
   }
@@ -218,7 +265,8 @@ class Reading {
   /// How the operator runs over the rows of its outputs; null if it runs as a whole or sums up.
   [[nodiscard]] const RowAxis* way_of(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
-    if (is_too_large_[op] || source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op))
+    if (is_too_large_[op] || source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op) ||
+        updates_state(op))
       return nullptr;
     if (!source.scratch.empty() && options_.granule > 1) return nullptr;  // the last step may have fewer rows
     const std::size_t axis = *axes_[*source.outputs[0]];
@@ -381,6 +429,8 @@ class Reading {
   std::vector<std::optional<std::size_t>> model_of_ =  ///< In the model, by operator.
       std::vector<std::optional<std::size_t>>(graph_.subgraphs[0].operators.size());
   Axes axes_;
+  Bodies bodies_{graph_};
+  std::vector<bool> is_tied_ = std::vector<bool>(graph_.tensors.size());
   std::vector<std::optional<std::size_t>> index_;  ///< In the model, by tensor.
   std::optional<std::size_t> last_stateful_{};     ///< In the model.
   std::vector<bool> is_too_large_ =
@@ -395,10 +445,6 @@ class Reading {
 }  // namespace
 
 std::string obstacle_to_streaming(const Graph& graph) {
-  const std::string network = "network '" + graph.name + "' ";
-  if (graph.subgraphs.size() != 1) return network + "has operators with bodies, which cannot be streamed";
-  if (!graph.ties.empty())
-    return network + "has outputs that become inputs of its next run, so it cannot be streamed";
   for (const stowage::Operator& op : graph.subgraphs[0].operators) {
     for (const auto& operands : {op.inputs, op.outputs}) {
       for (const auto& t : operands) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -20,17 +21,21 @@ enum class InPlace : std::uint8_t {
   open
 };
 
+/// Inputs and outputs of a network among others, and where they are instead of where all others are: as wholes in memory
+/// (arena), in another buffer (external), or, for outputs, gone row by row if they can, and else in another buffer (rows).
+using PassedIo = std::map<TensorId, Io>;
+
 struct InstanceOptions {
   std::int64_t granule = 1;  ///< Rows that an iteration computes, at least 1.
   Io io = Io::arena;
+  PassedIo passed{};
   InPlace in_place = InPlace::where_possible;
   ChosenAxes axes{};           ///< Axes of rows.
   bool turns_back = false;     ///< Operators beside one that runs backward do so, too, as far as they can.
   std::set<TensorId> apart{};  ///< Tensors that are never written over others.
 };
 
-/// Throws UsageError for a network with bodies (If, Loop), outputs that become inputs of the next run, or sizes
-/// that depend on data.
+/// Throws UsageError for a network with sizes that depend on data.
 void expect_streamable(const Graph& graph);
 
 /// Why `expect_streamable` throws; empty if it does not.

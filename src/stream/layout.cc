@@ -52,7 +52,7 @@ class LayingOut {
 
   Layout run() {
     for (const auto& [root, family] : families()) {
-      if (model_.tensors[root].bytes_per_row == 0) continue;
+      if (model_.tensors[root].bytes_per_row == 0 || !model_.tensors[root].source) continue;
       const bool is_again = !model_.tensors[root].again.empty();
       const bool may_be_whole = family.are_alike && !family.is_by_rows && !is_again;
       if (graph_.tensors[*model_.tensors[root].source].kind == TensorKind::scratch) {

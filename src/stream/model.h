@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stowage/graph.h"
+#include "stowage/plan.h"
 
 /// Streaming: operators run row by row, each as far as its inputs are written. Rows are freed after their
 /// last reading.
@@ -55,7 +56,7 @@ struct Tensor {
   std::vector<std::int64_t> again{};
   /// If it is recomputed as a whole: how often. Rows of one copy follow each other.
   std::int64_t copies = 1;
-  std::optional<TensorId> source{};
+  std::optional<TensorId> source{};  ///< None: what bodies of an operator need while it runs.
 
   bool operator==(const Tensor&) const = default;
 };
@@ -100,6 +101,7 @@ struct Operator {
   std::size_t passed = 0;               ///< Of a second pass: the first one.
   bool backward = false;                ///< Its rows run from the last to the first.
   std::vector<std::size_t> ends{};      ///< Of `writes`, those that its last iteration writes, as a whole.
+  std::vector<Step> inside{};           ///< Steps of its bodies, which follow its only iteration.
   std::optional<std::size_t> source{};  ///< Index in the subgraph; none: the arrival of an input.
 
   [[nodiscard]] std::int64_t instances() const { return (rows + granule - 1) / granule; }

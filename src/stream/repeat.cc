@@ -54,6 +54,10 @@ bool is_free(const Graph& graph, const stowage::Operator& op) {
   const bool is_plain = op.multiplies == 0 && !op.stateful && !op.folded && op.bodies.empty() &&
                         op.after.empty() && op.scratch.empty() && op.outputs.size() == 1 && op.outputs[0];
   if (!is_plain || graph.tensors[*op.outputs[0]].kind != TensorKind::temporary) return false;
+  const bool reads_state = std::ranges::any_of(graph.ties, [&](const StateTie& tie) {
+    return std::ranges::find(op.inputs, std::optional(tie.input)) != op.inputs.end();
+  });
+  if (reads_state) return false;  // a later repeat would read the new one
   return std::any_of(op.row_axes.begin(), op.row_axes.end(), [&](const RowAxis& along) {
     return !along.is_windows && !along.reads.empty() &&
            std::all_of(along.reads.begin(), along.reads.end(),

@@ -42,8 +42,10 @@ class Recorder {
     const Operator& op = model_.operators[instance.op];
     const auto at = static_cast<Position>(table_.steps.size());
     table_.steps.push_back(step_of(instance));
+    table_.steps.insert(table_.steps.end(), op.inside.begin(), op.inside.end());
+    const auto end = static_cast<Position>(table_.steps.size());
     table_.is_second_pass.resize(table_.steps.size(), false);
-    table_.is_second_pass.back() = op.carrying == Carrying::second_pass;
+    table_.is_second_pass[static_cast<std::size_t>(at)] = op.carrying == Carrying::second_pass;
     const std::size_t keeper = op.carrying == Carrying::second_pass ? op.passed : instance.op;
     if (model_.operators[keeper].keeps_accumulator()) {
       auto& sums = table_.sums[keeper];
@@ -51,8 +53,8 @@ class Recorder {
       sums->upper = at + 1;
       table_.summing[keeper].push_back(static_cast<std::size_t>(at));
     }
-    for (const Access& access : op.reads) note_read(access, instance, at);
-    for (const std::size_t t : op.writes) note_written(t, instance, at);
+    for (const Access& access : op.reads) note_read(access, instance, end);
+    for (const std::size_t t : op.writes) note_written(t, instance, {at, end});
   }
 
   /// The one row that an iteration adds.
@@ -82,17 +84,17 @@ class Recorder {
     return run;
   }
 
-  void note_read(const Access& access, const Iteration& instance, Position at) {
+  void note_read(const Access& access, const Iteration& instance, Position end) {
     const Tensor& tensor = model_.tensors[access.tensor];
     for_each_read(model_, model_.operators[instance.op], access, instance.index, [&](std::int64_t row) {
       const auto granule = static_cast<std::size_t>(row / tensor.granule);
       Lifetime& life = table_.lives[access.tensor][granule];
-      life.upper = std::max(life.upper, at + 1);
+      life.upper = std::max(life.upper, end);
       count(tensor.bytes_per_row, table_.traffic[access.tensor][granule]);
     });
   }
 
-  void note_written(std::size_t t, const Iteration& instance, Position at) {
+  void note_written(std::size_t t, const Iteration& instance, const Lifetime& step) {
     const Operator& op = model_.operators[instance.op];
     const bool is_by_row = op.writing_of(t) == Writing::row_by_row;
     if (!is_by_row && instance.index + 1 < op.instances()) return;
@@ -102,8 +104,8 @@ class Recorder {
     const std::size_t end = is_by_row ? begin + 1 : lives.size();
     const bool is_there = !op.adds_rows || op.instances_for(own + 1) == instance.index + 1;
     for (std::size_t g = begin; g < end; ++g) {
-      if (!op.adds_rows || op.instances_for(own) == instance.index) lives[g].lower = at;
-      lives[g].upper = at + 1;
+      if (!op.adds_rows || op.instances_for(own) == instance.index) lives[g].lower = step.lower;
+      lives[g].upper = step.upper;
       if (op.source)  // what arrives is the caller's work
         count(program_.granules[program_.ranges[t].first + g].bytes, table_.traffic[t][g]);
       if (!model_.tensors[t].leaves || !is_there) continue;

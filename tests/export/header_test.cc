@@ -373,6 +373,159 @@ TEST(Header, RefusesWhatIsNoIdentifierAndWhatHasNoSteps) {
   EXPECT_THROW(write_header(list.plan, {}, {.prefix = "plan"}, out), UsageError);
 }
 
+/// Prints the steps, and where each row of each tensor is at each of them.
+constexpr std::string_view dump_rows = R"(
+static long number_@(uint32_t it) { return it == %_NOWHERE ? -1L : (long)it; }
+static void rows_@(void) {
+  unsigned long c, at, t, row;
+  for (c = 0; c < %_CLOCKS; ++c)
+    for (at = 0; at < @_clocks[c].steps; ++at) {
+      const @_step *step = &@_clocks[c].step[at];
+      if (step->action == %_FORK) continue;
+      printf("%s %ld", step->action == %_ARRIVE ? "arrive" : step->action == %_LEAVE ? "leave" : "run",
+             step->action == %_RUN ? (long)step->op : (long)step->operand->tensor);
+      printf(" [%ld %lu %lu]", number_@(step->axis), (unsigned long)step->first, (unsigned long)step->end);
+      printf(" [%ld %lu %lu]", number_@(step->part_axis), (unsigned long)step->part_first,
+             (unsigned long)step->part_end);
+      printf(" [%ld %lu %lu]", number_@(step->block_axis), (unsigned long)step->block_first,
+             (unsigned long)step->block_end);
+      printf(" %d %ld %lu\n", step->sums_up, number_@(step->kept_memory), (unsigned long)step->kept_offset);
+      for (t = 0; t < %_TENSORS; ++t)
+        for (row = 0; row < 8; ++row) {
+          const @_view *view = 0;
+          while ((view = @_next_view(&@_tensors[t], view, (uint32_t)c, (uint32_t)at, (uint32_t)row)) != 0)
+            printf(" %lu.%lu:%lu:%lu[%ld %lu %lu]", t, row, (unsigned long)view->memory,
+                   (unsigned long)@_place_of_row(view, (uint32_t)row), number_@(view->block_axis),
+                   (unsigned long)view->block_first, (unsigned long)view->block_end);
+        }
+      printf("\n");
+    }
+}
+)";
+
+std::string text_of(const std::optional<RowRange>& rows) {
+  if (!rows) return " [-1 0 0]";
+  return " [" + std::to_string(rows->axis) + " " + std::to_string(rows->begin) + " " +
+         std::to_string(rows->end) + "]";
+}
+
+template <typename It>
+std::optional<It> copy_of(const Rare<It>& it) {
+  return it ? std::optional<It>(*it) : std::nullopt;
+}
+
+/// Where a row of the view is, from the plan.
+std::optional<Bytes> place_of_row(const Plan& plan, const View& view, const Tensor& tensor,
+                                  std::int64_t row) {
+  Bytes place = plan.places[view.buffer].offset + view.offset;
+  if (!view.ring && !view.rows) return place;
+  const std::size_t axis = view.ring ? view.ring->axis : view.rows->axis;
+  const std::int64_t extent = (*tensor.shape)[axis];
+  if (row >= (view.rows ? view.rows->end : extent) || row < (view.rows ? view.rows->begin : 0))
+    return std::nullopt;
+  Bytes bytes = tensor.bytes / extent;
+  if (view.block) bytes = bytes * (view.block->end - view.block->begin) / (*tensor.shape)[view.block->axis];
+  std::int64_t index = view.rows ? row - view.rows->begin : 0;
+  if (view.ring)
+    index = row / view.ring->granule % view.ring->count * view.ring->granule + row % view.ring->granule;
+  return place + index * bytes;
+}
+
+std::string lines_of_rows(const Plan& plan) {
+  std::ostringstream out;
+  for (std::size_t c = 0; c < plan.clocks.size(); ++c) {
+    for (std::size_t at = 0; at < plan.clocks[c].steps.size(); ++at) {
+      const Step& step = plan.clocks[c].steps[at];
+      if (std::holds_alternative<Fork>(step)) continue;
+      const auto* const run = std::get_if<stowage::Run>(&step);
+      const auto* const arrive = std::get_if<Arrive>(&step);
+      const auto* const leave = std::get_if<Leave>(&step);
+      const auto kept = run == nullptr ? std::nullopt : run->sums ? copy_of(run->sums) : copy_of(run->carry);
+      out << (run != nullptr      ? "run "
+              : arrive != nullptr ? "arrive "
+                                  : "leave ")
+          << (run != nullptr      ? run->path.back()
+              : arrive != nullptr ? arrive->tensor
+                                  : leave->tensor)
+          << text_of(run != nullptr      ? run->rows
+                     : arrive != nullptr ? arrive->rows
+                                         : leave->rows)
+          << text_of(run != nullptr ? copy_of(run->part) : std::nullopt)
+          << text_of(run != nullptr ? copy_of(run->block) : std::nullopt)
+          << (run != nullptr && run->sums ? " 1 " : " 0 ") << (kept ? 0 : -1) << ' '
+          << (kept ? plan.places[kept->buffer].offset + kept->offset : 0) << '\n';
+      for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+        for (std::int64_t row = 0; row < 8; ++row) {
+          for (const View& view : plan.tensors[t].views) {
+            const std::size_t clock = plan.buffers[view.buffer].clock;
+            auto now = static_cast<Position>(at);
+            if (clock != c) {  // a branch; forks are not nested here
+              const auto fork = std::ranges::find_if(
+                  plan.clocks[0].steps, [](const Step& it) { return std::holds_alternative<Fork>(it); });
+              if (clock != 0) continue;
+              now = fork - plan.clocks[0].steps.begin();
+            }
+            if (now < view.life.lower || now >= view.life.upper) continue;
+            const auto place = place_of_row(plan, view, plan.tensors[t].tensor, row);
+            if (place)
+              out << ' ' << t << '.' << row << ":0:" << *place << text_of(copy_of(view.block)).substr(1);
+          }
+        }
+      }
+      out << '\n';
+    }
+  }
+  return out.str();
+}
+
+TEST(Header, SaysWhereRowsAre) {
+  if (!is_there("gcc")) GTEST_SKIP() << "there is no gcc";
+  std::vector<Planned> plans;
+  PlanOptions options;
+  options.stream.emplace();
+  options.solve.effort = 300;
+  for (const char* const file : {"windows.json", "heads.json"}) {
+    for (const StreamLayout layout : {StreamLayout::automatic, StreamLayout::ring, StreamLayout::granules}) {
+      for (const Io io : {Io::arena, Io::rows}) {
+        options.io = io;
+        options.stream->layout = layout;
+        plans.push_back(planned({examples / file}, options));
+      }
+    }
+  }
+  options.stream->layout = StreamLayout::automatic;
+  options.io = Io::arena;
+  options.run = "windows | windows_; windows__";
+  plans.push_back(
+      planned({examples / "windows.json", examples / "windows.json", examples / "windows.json"}, options));
+  EXPECT_TRUE(std::ranges::any_of(plans, [](const Planned& it) {
+    return std::ranges::any_of(it.plan.tensors, [](const PlannedTensor& tensor) {
+      return std::ranges::any_of(tensor.views, [](const View& view) { return view.block.operator bool(); });
+    });
+  }));
+  const TemporaryDirectory directory;
+  std::string program = "#include <stdio.h>\n";
+  std::string calls;
+  std::string expected;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    ASSERT_TRUE(is_streamed(plans[i].plan)) << i;
+    const std::string prefix = "plan" + std::to_string(i);
+    std::ostringstream header;
+    write_header(plans[i].plan, plans[i].graphs, {.prefix = prefix}, header);
+    directory.write(prefix + ".h", header.str());
+    program += "#define " + capitals(prefix) + "_IMPLEMENTATION\n#include \"" + prefix + ".h\"\n" +
+               replaced(dump_rows, prefix);
+    calls += "  rows_" + prefix + "();\n";
+    expected += lines_of_rows(plans[i].plan);
+  }
+  directory.write("program.c", program + "int main(void) {\n" + calls + "  return 0;\n}\n");
+  const ProcessResult compiled = compile(directory, {"gcc", "-std=c99", "program.c", "-o", "program"});
+  ASSERT_EQ(compiled.status, 0) << compiled.errors.substr(0, 2000);
+  const ProcessResult run = run_process((directory / "program").string(), {});
+  ASSERT_EQ(run.status, 0);
+  EXPECT_EQ(run.output, expected);
+}
+
 TEST(HeaderData, HasTheNumbersOfRealModels) {
   const std::filesystem::path models = std::filesystem::path(STOWAGE_DATA_DIR) / "models";
   if (!std::filesystem::is_directory(models)) GTEST_SKIP() << "no models in " << models;

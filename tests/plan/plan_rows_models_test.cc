@@ -8,6 +8,7 @@
 
 #include "image_networks.h"
 #include "long_tests.h"
+#include "rows_of_models.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
@@ -16,30 +17,13 @@
 namespace stowage {
 namespace {
 
+using testing::by_rows;
+using testing::convolutions;
 using testing::ImageMaker;
 using testing::pick;
+using testing::planned;
 using testing::Random;
-
-PlanOptions by_rows(Io io = Io::arena) {
-  PlanOptions options;
-  options.io = io;
-  options.stream.emplace();
-  options.alignment = 1;
-  options.solve.effort = 200;
-  return options;
-}
-
-/// Convolutions of 3 rows on an image of 1 x 2 x `rows` x 8 floats.
-Network convolutions(const std::string& name, std::int64_t rows, std::int64_t count) {
-  Random random(3);
-  ImageMaker images(random);
-  TensorId x = images.add_tensor(TensorKind::input, {1, 2, rows, 8});
-  for (std::int64_t i = 0; i < count; ++i)
-    x = images.apply("Conv", {x, images.weight({2, 2, 3, 1})}, {1, 2, images.shape(x)[2] - 2, 8});
-  Network network = images.take(0);
-  network.input.info.name = name;
-  return network;
-}
+using testing::runs_by_rows;
 
 Network relus(const std::string& name) {
   Random random(4);
@@ -49,23 +33,6 @@ Network relus(const std::string& name) {
   Network network = images.take(0);
   network.input.info.name = name;
   return network;
-}
-
-PlanResult planned(const std::vector<Network>& networks, const PlanOptions& options) {
-  std::vector<Input> inputs;
-  for (const Network& network : networks) inputs.push_back(network.input);
-  PlanResult result = make_plan(inputs, options);
-  for (const Fault& fault : result.faults) ADD_FAILURE() << fault.what;
-  return result;
-}
-
-bool runs_by_rows(const Plan& plan, std::size_t model) {
-  return std::ranges::any_of(plan.clocks, [&](const Clock& clock) {
-    return std::ranges::any_of(clock.steps, [&](const Step& step) {
-      const auto* const run = std::get_if<Run>(&step);
-      return run != nullptr && run->model == model && run->rows;
-    });
-  });
 }
 
 TEST(PlanRowsOfModels, NeedNoMoreThanTheLargestOfThem) {
@@ -131,19 +98,6 @@ TEST(PlanRowsOfModels, TheCheckerSeesOutputsThatAreLost) {
     view.offset = output->views[0].offset;
     EXPECT_FALSE(check_plan(over, inputs).empty()) << "written over";
   }
-}
-
-TEST(PlanRowsOfModels, ThatPassTensorsRunWholeOperators) {
-  const std::vector<Network> networks{convolutions("a", 32, 4), convolutions("b", 24, 3)};
-  const auto& a = std::get<Graph>(networks[0].input.content);
-  const auto& b = std::get<Graph>(networks[1].input.content);
-  PlanOptions options = by_rows();
-  options.feeds = {
-      {"a." + a.tensors[a.subgraphs[0].outputs[0]].name, "b." + b.tensors[b.subgraphs[0].inputs[0]].name}};
-  const Plan plan = planned(networks, options).plan;
-  EXPECT_FALSE(is_streamed(plan));
-  ASSERT_NE(left_out(plan, Wish::rows), nullptr);
-  EXPECT_EQ(left_out(plan, Wish::rows)->why, "a: it passes tensors to other networks, or gets some");
 }
 
 TEST(PlanRowsOfModels, OfManyNetworksAreRightAndRun) {

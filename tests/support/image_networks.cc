@@ -164,10 +164,11 @@ Network ImageMaker::take(std::int64_t percent) {
   return std::move(network_);
 }
 
-Network random_images(Random& random) {
+Network random_images(Random& random, const Shape& input) {
   ImageMaker images(random);
-  std::vector<TensorId> values{
-      images.add_tensor(TensorKind::input, {1, pick(random, 1, 3), pick(random, 3, 12), pick(random, 2, 6)})};
+  const Shape drawn =
+      input.empty() ? Shape{1, pick(random, 1, 3), pick(random, 3, 12), pick(random, 2, 6)} : input;
+  std::vector<TensorId> values{images.add_tensor(TensorKind::input, drawn)};
   const std::int64_t operators = pick(random, 1, 8);
   while (std::ssize(values) <= operators) {
     const TensorId made = images.any(values);

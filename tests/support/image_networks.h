@@ -58,6 +58,7 @@ class ImageMaker {
   Network network_{};
 };
 
-[[nodiscard]] Network random_images(Random& random);
+/// `input` is the shape of its only input; if it is none, it is drawn, too.
+[[nodiscard]] Network random_images(Random& random, const Shape& input = {});
 
 }  // namespace stowage::testing
