@@ -177,6 +177,11 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
       "NAME of a dimension: the largest size for which one plan for every size up to it fits --capacity; "
       "--dim "
       "NAME=A..B limits the search");
+  add(app, "--offsets", command.offsets,
+      "constant: of a range of sizes, all have the same offsets; symbolic: offsets are functions of the "
+      "sizes, in "
+      "plan JSON and as C in a header (-o FILE.h). Default: constant")
+      .group("What a model leaves open");
   app.add_flag("--unpin", command.unpin,
                "Place the buffers of a list anew, without the offsets that it gives")
       ->group("Memories");

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/offset_functions.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -34,10 +35,33 @@ struct Planned {
   ExitStatus status = ExitStatus::done;
 };
 
-Planned plan_for(const RunCommand& command, const std::vector<Network>& networks,
-                 const InterruptWatch& watch) {
-  if (!command.given_plan.empty()) {
-    Planned planned{read_plan(command.given_plan)};
+/// The plan that is given, and the sizes at which its functions are wanted, if it has some.
+struct GivenPlan {
+  Plan plan{};
+  std::optional<SizedFunctions> sized{};
+};
+
+std::optional<GivenPlan> given_plan(const RunCommand& command) {
+  if (command.given_plan.empty()) return std::nullopt;
+  GivenPlan given{.plan = read_plan(command.given_plan)};
+  given.sized = sized_functions(command.given_plan, given.plan, command.model);
+  return given;
+}
+
+std::vector<Network> networks_for(const RunCommand& command, const std::optional<GivenPlan>& given) {
+  if (!given || !given->sized) return read_networks(command.inputs, command.model);
+  std::vector<Network> networks = read_networks(command.inputs, given->sized->range);
+  put_at_sizes(networks[0].input, command.inputs, command.model);
+  return networks;
+}
+
+Planned plan_for(const RunCommand& command, std::optional<GivenPlan> given,
+                 const std::vector<Network>& networks, const InterruptWatch& watch) {
+  if (given) {
+    Planned planned{std::move(given->plan)};
+    if (given->sized)
+      planned.plan =
+          plan_at(planned.plan, given->sized->functions, given->sized->values, networks[0].graph());
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;
@@ -130,11 +154,12 @@ ExitStatus run_run(const RunCommand& command) {
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
   expect_outputs_apart(command);
   const std::vector<WantedFile> files = wanted_files(command.output, {Holds::json, Holds::csv, Holds::svg});
-  const std::vector<Network> networks = read_networks(command.inputs, command.model);
+  std::optional<GivenPlan> given = given_plan(command);
+  const std::vector<Network> networks = networks_for(command, given);
   print_notes(inputs_of(networks));
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
-  const Planned planned = plan_for(command, networks, watch);
+  const Planned planned = plan_for(command, std::move(given), networks, watch);
   if (planned.status != ExitStatus::done) return planned.status;
   options.stop = watch.stop();
   options.progress = progress_line();
