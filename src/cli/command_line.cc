@@ -178,6 +178,11 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
       "--dim "
       "NAME=A..B limits the search. FIRST,NAME: a table of the largest NAME for each FIRST, those of --dim "
       "FIRST=1,2,4 or powers of two");
+  add(app, "--offsets", command.offsets,
+      "constant: of a range of sizes, all have the same offsets; symbolic: offsets are functions of the "
+      "sizes, in "
+      "plan JSON and as C in a header (-o FILE.h). Default: constant")
+      .group("What a model leaves open");
   app.add_flag("--unpin", command.unpin,
                "Place the buffers of a list anew, without the offsets that it gives")
       ->group("Memories");

@@ -44,6 +44,7 @@ struct PlanCommand {
   std::string typed;      ///< The command line, for the report.
   std::string prefix;     ///< Of names in the header and in the BufferPlan; empty: "stowage".
   std::string fit;        ///< A dimension whose largest size is wanted.
+  std::string offsets;    ///< constant or symbolic; empty: constant.
   bool unpin = false;     ///< Without the offsets that lists give.
   bool no_names = false;  ///< In the header.
   bool is_for_tflm = false;

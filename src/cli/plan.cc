@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/offset_functions.h"
 #include "cli/open_sizes.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
@@ -52,6 +53,26 @@ void add_headers(const PlanCommand& command, const std::vector<Input>& inputs, c
   for (const std::string& file : files)
     outputs.push_back(
         {file, [plan, graphs, options](std::ostream& out) { write_header(plan, graphs, options, out); }});
+}
+
+/// The headers of offsets as functions.
+void add_function_headers(const PlanCommand& command, const Plan& plan, const OffsetFunctions& functions,
+                          std::vector<base::OutputFile>& outputs) {
+  for (const std::string& file : files_of(command.files(), Holds::header)) {
+    outputs.push_back({file, [&](std::ostream& out) {
+                         write_c_functions(plan, functions,
+                                           command.prefix.empty() ? "stowage" : command.prefix, out);
+                       }});
+  }
+}
+
+/// Plan JSON has the functions, too.
+void replace_plans(const std::vector<WantedFile>& files, const Plan& plan, const OffsetFunctions& functions,
+                   std::vector<base::OutputFile>& outputs) {
+  for (const std::string& file : files_of(files, Holds::json)) {
+    const auto output = std::ranges::find(outputs, file, [](const auto& it) { return it.file.string(); });
+    output->write = [&](std::ostream& out) { write_json(plan, functions, out); };
+  }
 }
 
 /// What else the user has asked for than a low peak.
@@ -254,20 +275,26 @@ ExitStatus run_plan(const PlanCommand& given) {
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line(options.solve);
-  // A page shows the list that was given; all else is in the plan.
-  const bool is_kept = inputs.size() > 1 || !files_of(files, Holds::page).empty();
+  // A page shows the list that was given, functions are of the network; all else is in the plan.
+  const bool is_kept = inputs.size() > 1 || !command.offsets.empty() || !files_of(files, Holds::page).empty();
   const PlanResult result = is_kept ? make_plan(inputs, options) : make_plan(std::move(inputs[0]), options);
   clear_progress_line();
   note_nearness(result);
   if (!result.faults.empty()) return report_own_fault(result);
+  const std::optional<FoundFunctions> functions = functions_for(command, inputs[0], options, result.plan);
   std::vector<base::OutputFile> outputs = outputs_of(files, result.plan, command.form());
+  if (functions) replace_plans(files, result.plan, functions->functions, outputs);
   const TflmOutput planned = tflm ? tflm->output(inputs, options, result) : TflmOutput{};
   for (const PlannedFile& file : planned.files) {
     if (!file.faults.empty()) return report_own_fault({.plan = result.plan, .faults = file.faults});
     for (const std::filesystem::path& path : file.files)
       outputs.push_back({path, [&](std::ostream& out) { out << file.content; }});
   }
-  add_headers(command, inputs, result.plan, planned, outputs);
+  if (functions) {
+    add_function_headers(command, result.plan, functions->functions, outputs);
+  } else {
+    add_headers(command, inputs, result.plan, planned, outputs);
+  }
   for (const std::string& file : files_of(files, Holds::buffer_plan)) {
     outputs.push_back({file, [&](std::ostream& out) {
                          write_buffer_plan(planned.buffer_plan,
@@ -299,10 +326,15 @@ ExitStatus run_plan(const PlanCommand& given) {
   } else if (command.print_loops) {
     write_loops(result.plan, std::cout);
   } else if (command.json) {
-    write_json(result.plan, is_met ? std::vector<Remedy>() : remedies, std::cout, command.form());
+    if (functions) {
+      write_json(result.plan, functions->functions, std::cout);
+    } else {
+      write_json(result.plan, is_met ? std::vector<Remedy>() : remedies, std::cout, command.form());
+    }
   } else {
     write_summary(result.plan, out);
     print_objectives(result, options, out);
+    if (functions) write_functions_summary(*functions, out);
     write_tflm_output(planned, command, inputs, out);
     if (!tflm) write_runtime(command, result.plan, out, "\n");
   }

@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/offset_functions.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -36,10 +37,35 @@ struct Planned {
   ExitStatus status = ExitStatus::done;
 };
 
-Planned plan_for(const RunCommand& command, const Bucket* bucket, const std::vector<Network>& networks,
-                 const InterruptWatch& watch) {
-  if (!command.given_plan.empty()) {
-    Planned planned{bucket != nullptr ? bucket->plan : read_plan(command.given_plan)};
+/// The plan that is given, and the sizes at which its functions are wanted, if it has some.
+struct GivenPlan {
+  Plan plan{};
+  std::optional<SizedFunctions> sized{};
+};
+
+std::optional<GivenPlan> given_plan(const RunCommand& command, const Bucket* bucket) {
+  if (command.given_plan.empty()) return std::nullopt;
+  if (bucket != nullptr) return GivenPlan{.plan = bucket->plan};
+  GivenPlan given{.plan = read_plan(command.given_plan)};
+  given.sized = sized_functions(command.given_plan, given.plan, command.model);
+  return given;
+}
+
+std::vector<Network> networks_for(const RunCommand& command, const ModelTexts& model,
+                                  const std::optional<GivenPlan>& given) {
+  if (!given || !given->sized) return read_networks(command.inputs, model);
+  std::vector<Network> networks = read_networks(command.inputs, given->sized->range);
+  put_at_sizes(networks[0].input, command.inputs, model);
+  return networks;
+}
+
+Planned plan_for(const RunCommand& command, std::optional<GivenPlan> given,
+                 const std::vector<Network>& networks, const InterruptWatch& watch) {
+  if (given) {
+    Planned planned{std::move(given->plan)};
+    if (given->sized)
+      planned.plan =
+          plan_at(planned.plan, given->sized->functions, given->sized->values, networks[0].graph());
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;
@@ -136,11 +162,12 @@ ExitStatus run_run(const RunCommand& command) {
       command.given_plan.empty() ? std::nullopt : read_buckets(command.given_plan);
   ModelTexts model = command.model;
   const Bucket* const bucket = buckets ? &chosen_bucket(*buckets, command.inputs, options, model) : nullptr;
-  const std::vector<Network> networks = read_networks(command.inputs, model);
+  std::optional<GivenPlan> given = given_plan(command, bucket);
+  const std::vector<Network> networks = networks_for(command, model, given);
   print_notes(inputs_of(networks));
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
-  const Planned planned = plan_for(command, bucket, networks, watch);
+  const Planned planned = plan_for(command, std::move(given), networks, watch);
   if (planned.status != ExitStatus::done) return planned.status;
   options.stop = watch.stop();
   options.progress = progress_line();

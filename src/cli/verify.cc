@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/print.h"
@@ -10,6 +11,7 @@
 #include "cli/buckets.h"
 #include "cli/commands.h"
 #include "cli/models.h"
+#include "cli/offset_functions.h"
 #include "cli/terminal.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
@@ -57,10 +59,17 @@ ExitStatus run_verify(const VerifyCommand& command) {
   }
   if (const std::optional<Buckets> buckets = read_buckets(command.plan_file))
     return verify_buckets(*buckets, command);
-  const Plan plan = read_plan(command.plan_file);
-  Faults faults;
-  if (command.models.empty()) {
+  Plan plan = read_plan(command.plan_file);
+  Faults faults = faults_of_functions(command.plan_file, plan);
+  if (!faults.empty()) {
+    // Nothing else is checked: functions that are wrong have no sizes.
+  } else if (command.models.empty()) {
     faults = check_plan(plan);
+  } else if (const auto sized = sized_functions(command.plan_file, plan, command.model)) {
+    std::vector<Input> inputs = read_models(command.models, sized->range, wanted_to_check(plan));
+    put_at_sizes(inputs[0], command.models, command.model);
+    plan = plan_at(plan, sized->functions, sized->values, std::get<Graph>(inputs[0].content));
+    faults = check_plan(plan, inputs);
   } else {
     faults = check_plan(plan, read_models(command.models, command.model, wanted_to_check(plan)));
   }

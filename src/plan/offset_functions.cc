@@ -1,0 +1,472 @@
+// Offsets as functions of open sizes, for a plan that holds for a range of them:
+//
+//     read       the model at about a hundred sizes                          size_samples.cc
+//     sizes      open extents as terms of the symbols, buffers of extents    size_fitting.cc
+//     relation   what lies above what, for all sizes at once                 relation_search.cc
+//     hold       the plan at other sizes against the model read at these
+//
+// The relation is right whatever the sizes are: buffers that live at the same time are on one way upwards, and each
+// begins where what is below it ends. So a wrong term would give a buffer a wrong size, and nothing else; terms are held
+// against readings that they were not made from.
+//
+// Cost: the readings, and then the search, which takes the time that it is given.
+
+#include "stowage/offset_functions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "model/size_terms.h"
+#include "pack/life.h"
+#include "pack/placing.h"
+#include "plan/draft.h"
+#include "plan/relation_search.h"
+#include "plan/size_fitting.h"
+#include "plan/size_samples.h"
+#include "stowage/error.h"
+
+namespace stowage {
+namespace {
+
+using Kind = SizeTerm::Kind;
+using plan::Results;
+using plan::SizeValues;
+
+constexpr std::size_t held_against = 20;  // readings
+constexpr std::size_t most_starts = 8;    // sizes whose own plans the search starts from
+constexpr std::size_t fewest_readings = 2;
+constexpr int bits_of_a_byte = 8;
+
+void expect_plan_of_one(const Plan& plan) {
+  const auto reject = [](std::string_view what) {
+    throw UsageError(
+        fmt::format("--offsets symbolic is for one model that runs whole operators in one memory; "
+                    "this plan has {}",
+                    what));
+  };
+  if (plan.models.size() != 1 || plan.tensors.empty()) reject("no model, or several");
+  if (plan.memories.size() != 1) reject("several memories");
+  if (plan.clocks.size() != 1) reject("branches");
+  if (is_streamed(plan)) reject("rows");
+  if (!plan.slots.empty()) reject("a pool of slots, whose places are multiples of one size");
+  const bool has_pins =
+      std::ranges::any_of(plan.buffers, [](const Buffer& it) { return it.pinned.has_value(); });
+  if (has_pins) reject("tensors whose offsets are given");
+}
+
+[[noreturn]] void reject_other_tensors() {
+  throw UsageError(
+      "--offsets symbolic: at exact sizes the model has other tensors than for the range: a branch that "
+      "sizes decide, or another model");
+}
+
+/// An open axis: a tensor, and the axis.
+using Axis = std::pair<std::size_t, std::size_t>;
+
+/// The graphs of a model at sizes that it accepts.
+class Readings {
+ public:
+  Readings(const Plan& plan, std::span<const SizeSymbol> symbols, const ReadAtSizes& read)
+      : plan_(plan), read_(read), samples_(plan::size_samples(symbols)) {
+    for (const SizeValues& values : samples_.values) add(values);
+    if (values_.size() < fewest_readings)
+      throw Error("", fmt::format("the model accepts {} of {} sizes in the ranges, expected several: {}",
+                                  values_.size(), samples_.values.size(), rejected_));
+  }
+
+  [[nodiscard]] const std::map<Axis, Results>& extents() const { return extents_; }
+  [[nodiscard]] const std::vector<SizeValues>& values() const { return values_; }
+  [[nodiscard]] const plan::SizeSamples& samples() const { return samples_; }
+
+ private:
+  void add(const SizeValues& values) {
+    try {
+      const Graph graph = read_(values);
+      note_extents(graph, values);
+      values_.push_back(values);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& error) {
+      if (rejected_.empty()) rejected_ = fmt::format("at {}: {}", fmt::join(values, ","), error.what());
+    }
+  }
+
+  void note_extents(const Graph& graph, const SizeValues& values) {
+    if (graph.tensors.size() != plan_.tensors.size()) reject_other_tensors();
+    std::vector<std::pair<Axis, std::int64_t>> found;
+    for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+      const Tensor& planned = plan_.tensors[t].tensor;
+      const Tensor& read = graph.tensors[t];
+      if (!is_open(planned)) continue;
+      if (is_open(read) || !read.shape || read.shape->size() != planned.shape->size())
+        throw UsageError(
+            fmt::format("--offsets symbolic: {} has another rank, or a size that a run decides, at {}",
+                        describe(graph, t), fmt::join(values, ",")));
+      for (const OpenExtent& open : planned.open)
+        found.emplace_back(Axis(t, open.axis), (*read.shape)[open.axis]);
+    }
+    for (const auto& [axis, extent] : found) extents_[axis].push_back(extent);
+  }
+
+  const Plan& plan_;
+  const ReadAtSizes& read_;
+  plan::SizeSamples samples_;
+  std::vector<SizeValues> values_{};
+  std::map<Axis, Results> extents_{};
+  std::string rejected_{};
+};
+
+/// Terms of all sizes of a plan.
+class SizeTerms {
+ public:
+  SizeTerms(const Plan& plan, const std::vector<SizeSymbol>& symbols, const Readings& readings)
+      : plan_(plan), symbols_(symbols), fitting_(symbols, readings.values()) {
+    std::set<Results> different;
+    for (const auto& [axis, results] : readings.extents()) different.insert(results);
+    fitting_.fit({different.begin(), different.end()});
+    for (const auto& [axis, results] : readings.extents()) {
+      const auto term = fitting_.find(results);
+      if (!term) reject(axis, readings);
+      extents_.emplace(axis, *term);
+    }
+    for (const Buffer& buffer : plan.buffers) alignment_ = std::lcm(alignment_, buffer.alignment);
+    find_sizes();
+  }
+
+  [[nodiscard]] OffsetFunctions functions(std::vector<SizeSymbol> symbols) && {
+    return {std::move(symbols), fitting_.terms(), std::move(sizes_), {}};
+  }
+
+ private:
+  [[noreturn]] void reject(const Axis& axis, const Readings& readings) const {
+    constexpr std::size_t shown = 6;
+    const Results& results = readings.extents().at(axis);
+    std::string at;
+    for (std::size_t r = 0; r < std::min(shown, results.size()); ++r)
+      at += fmt::format("{} at {}, ", results[r], fmt::join(readings.values()[r], ","));
+    throw Error(
+        fmt::format("tensor {}", base::quoted(plan_.tensors[axis.first].tensor.name)),
+        fmt::format(
+            "axis {} follows no function of the sizes that is known: {}...; give a plan for the whole "
+            "range, without --offsets symbolic",
+            axis.second, at));
+  }
+
+  std::size_t add(SizeTerm term) {
+    const auto added = fitting_.add(std::move(term));
+    if (!added) throw Error("", "sizes overflow");
+    return *added;
+  }
+
+  void find_sizes() {
+    std::vector<std::vector<SizeTerm::Part>> ends(plan_.buffers.size());
+    for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
+      for (const View& view : plan_.tensors[t].views) {
+        std::size_t term = bytes_of(t);
+        if (view.offset != 0) term = add({.kind = Kind::sum, .parts = {{term}}, .number = view.offset});
+        auto& parts = ends[view.buffer];
+        if (std::ranges::find(parts, SizeTerm::Part{term}) == parts.end()) parts.push_back({term});
+      }
+    }
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      if (ends[b].empty()) {  // scratch memory
+        sizes_.push_back(aligned(add({.number = plan_.buffers[b].size})));
+      } else if (ends[b].size() == 1) {
+        sizes_.push_back(aligned(ends[b][0].term));
+      } else {
+        sizes_.push_back(aligned(add({.kind = Kind::greatest, .parts = std::move(ends[b]), .number = 0})));
+      }
+    }
+  }
+
+  /// The bytes of a tensor.
+  std::size_t bytes_of(std::size_t t) {
+    const Tensor& tensor = plan_.tensors[t].tensor;
+    if (!is_open(tensor)) return add({.number = tensor.bytes});
+    std::int64_t bits = bits_of(tensor.dtype).value_or(bits_of_a_byte);
+    SizeTerm term{.kind = Kind::product};
+    for (std::size_t d = 0; d < tensor.shape->size(); ++d) {
+      const auto open = extents_.find({t, d});
+      if (open != extents_.end()) {
+        term.parts.push_back({open->second});
+      } else {
+        const auto product = base::checked_multiply(bits, (*tensor.shape)[d]);
+        if (!product) throw Error("", "sizes overflow");
+        bits = *product;
+      }
+    }
+    if (bits % bits_of_a_byte == 0) {
+      term.number = bits / bits_of_a_byte;
+      return add(std::move(term));
+    }
+    term.number = bits;
+    return rounded_up(add(std::move(term)), bits_of_a_byte);
+  }
+
+  /// term / divisor, rounded up
+  std::size_t rounded_up(std::size_t term, std::int64_t divisor) {
+    const std::size_t sum = add({.kind = Kind::sum, .parts = {{term}}, .number = divisor - 1});
+    return add({.kind = Kind::quotient, .parts = {{sum}}, .number = divisor});
+  }
+
+  std::size_t aligned(std::size_t term) {
+    if (model::divisors_of(fitting_.terms(), symbols_)[term] % alignment_ == 0) return term;
+    const auto [at, is_new] = aligned_.try_emplace(term, 0);
+    if (is_new) {
+      const std::size_t blocks = rounded_up(term, alignment_);
+      at->second = fitting_.append({.kind = Kind::product, .parts = {{blocks}}, .number = alignment_});
+    }
+    return at->second;
+  }
+
+  const Plan& plan_;
+  const std::vector<SizeSymbol>& symbols_;
+  plan::SizeFitting fitting_;
+  std::map<Axis, std::size_t> extents_{};
+  std::vector<std::size_t> sizes_{};
+  std::map<std::size_t, std::size_t> aligned_{};  ///< Terms, and these rounded up.
+  Bytes alignment_ = 1;
+};
+
+std::vector<Bytes> sizes_at(const OffsetFunctions& functions, std::span<const std::int64_t> values) {
+  const std::vector<std::int64_t> results = model::results_of(functions.terms, values);
+  std::vector<Bytes> sizes;
+  for (const std::size_t term : functions.sizes) sizes.push_back(results[term]);
+  return sizes;
+}
+
+/// Buffers from below to above in a packing for these sizes alone.
+plan::Stacking stacking_of(const Plan& plan, std::span<const Bytes> sizes, const SolveOptions& options) {
+  Problem problem{.memories = {{.name = "arena"}}};
+  for (std::size_t b = 0; b < sizes.size(); ++b) {
+    const Lifetime life = pack::life_of(plan.buffers[b]);
+    problem.buffers.push_back({.id = plan.buffers[b].id, .size = sizes[b], .pieces = {{0, sizes[b], life}}});
+  }
+  const Solution solution = solve(problem, options);
+  plan::Stacking stacking(sizes.size());
+  std::iota(stacking.begin(), stacking.end(), std::size_t{0});
+  std::ranges::stable_sort(stacking, {}, [&](std::size_t b) { return solution.places[b].offset; });
+  return stacking;
+}
+
+plan::StackedLives lives_of(const Plan& plan) {
+  std::vector<Lifetime> lives;
+  for (const Buffer& buffer : plan.buffers) lives.push_back(pack::life_of(buffer));
+  return plan::StackedLives(std::move(lives));
+}
+
+/// The options with a part of the time.
+SolveOptions with_part(SolveOptions options, double part) {
+  options.progress = {};
+  if (options.effort) {
+    options.effort =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(*options.effort) * part));
+  } else {
+    options.time_limit *= part;
+  }
+  return options;
+}
+
+std::vector<Relation> relations_of(const Plan& plan, std::span<const plan::Scenario> scenarios,
+                                   const SolveOptions& options) {
+  constexpr double part_of_starts = 0.25;
+  const std::size_t distance = std::max<std::size_t>(1, scenarios.size() / most_starts);
+  const SolveOptions for_start = with_part(options, part_of_starts / static_cast<double>(most_starts));
+  std::vector<plan::Stacking> starts;
+  for (std::size_t s = 0; s < scenarios.size(); s += distance)
+    starts.push_back(stacking_of(plan, scenarios[s].sizes, for_start));
+  const base::Deadline deadline = pack::deadline_of(with_part(options, 1 - part_of_starts));
+  const plan::StackedLives lives = lives_of(plan);
+  std::vector<Relation> relations;
+  for (const plan::Stacking& it : plan::search_stackings(lives, scenarios, std::move(starts), deadline))
+    relations.push_back(lives.relation_of(it));
+  return relations;
+}
+
+void note_worst(const OffsetFunctions& functions, const plan::StackedLives& lives, const SizeValues& values,
+                OffsetFunctionsReport& report) {
+  const OffsetsAt at = offsets_at(functions, values);
+  const Bytes load = lives.scenario_of(at.sizes).load;
+  const double ratio = load == 0 ? 1 : static_cast<double>(at.peak) / static_cast<double>(load);
+  ++report.tried;
+  if (ratio <= report.worst && !report.worst_at.empty()) return;
+  report.worst = ratio;
+  report.worst_at = values;
+}
+
+/// Whether both tensors have the bytes of the copy at one place.
+bool is_removed(const Plan& plan, const Operator& op, const ByteCopy& copy) {
+  const std::vector<View>& from = plan.tensors[*op.inputs[copy.input]].views;
+  const std::vector<View>& to = plan.tensors[*op.outputs[copy.output]].views;
+  return !from.empty() && !to.empty() && from[0].buffer == to[0].buffer &&
+         from[0].offset + copy.from == to[0].offset + copy.to;
+}
+
+/// Counts the bytes of copies again.
+void count_copies(const Graph& graph, Plan& plan) {
+  plan.copies_removed = {};
+  for (KeptCopy& it : plan.copies_kept) it.bytes = 0;
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
+      const Operator& op = graph.subgraphs[s].operators[o];
+      if (op.folded) continue;
+      const auto kept = std::ranges::find_if(
+          plan.copies_kept, [&](const KeptCopy& it) { return it.subgraph == s && it.op == o; });
+      for (const ByteCopy& copy : op.copies) {
+        if (is_removed(plan, op, copy)) {
+          ++plan.copies_removed.count;
+          plan.copies_removed.bytes += copy.size;
+        } else if (kept != plan.copies_kept.end()) {
+          kept->bytes += copy.size;
+        }
+      }
+    }
+  }
+}
+
+/// Holds the plan at sizes that no term was made from against the model read at these.
+void hold_against_others(const Plan& plan, const Graph& range, const OffsetFunctions& functions,
+                         const Readings& readings, const ReadAtSizes& read, const plan::StackedLives& lives,
+                         OffsetFunctionsReport& report) {
+  for (const SizeValues& values :
+       plan::other_samples(functions.symbols, readings.samples().values, held_against)) {
+    std::optional<Graph> graph;
+    try {
+      graph = graph_at(range, read(values));
+    } catch (const Error&) {
+      continue;
+    }
+    const Faults faults = check_plan(plan_at(plan, functions, values, *graph), {&*graph, 1});
+    if (!faults.empty())
+      throw Error("",
+                  fmt::format("sizes follow no function that is known: at {}, {}; give a plan for the whole "
+                              "range, without --offsets symbolic",
+                              fmt::join(values, ","), faults[0].what));
+    ++report.readings;
+    note_worst(functions, lives, values, report);
+  }
+}
+
+}  // namespace
+
+OffsetsAt offsets_at(const OffsetFunctions& functions, std::span<const std::int64_t> values) {
+  model::expect_in_range(functions.symbols, values);
+  OffsetsAt best{.sizes = sizes_at(functions, values)};
+  for (std::size_t r = 0; r < functions.relations.size(); ++r) {
+    const Relation& relation = functions.relations[r];
+    std::vector<std::optional<Bytes>> offsets(relation.size());
+    Bytes peak = 0;
+    std::vector<std::size_t> way;
+    for (std::size_t root = 0; root < relation.size(); ++root) {
+      way.push_back(root);
+      while (!way.empty()) {  // what is below first
+        const std::size_t b = way.back();
+        const auto open = std::ranges::find_if(relation[b], [&](std::size_t it) { return !offsets[it]; });
+        if (!offsets[b] && open != relation[b].end()) {
+          way.push_back(*open);
+          if (way.size() > relation.size()) throw Error("", "buffers lie above themselves");
+          continue;
+        }
+        way.pop_back();
+        Bytes offset = 0;
+        for (const std::size_t it : relation[b]) offset = std::max(offset, *offsets[it] + best.sizes[it]);
+        offsets[b] = offset;
+        peak = std::max(peak, offset + best.sizes[b]);
+      }
+    }
+    if (r > 0 && peak >= best.peak) continue;
+    best.relation = r;
+    best.peak = peak;
+    best.offsets.clear();
+    for (const auto& it : offsets) best.offsets.push_back(*it);
+  }
+  return best;
+}
+
+FoundFunctions find_offset_functions(const Plan& plan, const Graph& range, std::vector<SizeSymbol> symbols,
+                                     const ReadAtSizes& read, const SolveOptions& options) {
+  expect_plan_of_one(plan);
+  if (symbols.empty())
+    throw UsageError("--offsets symbolic needs a range of sizes, for instance --dim n=1..512");
+  const Readings readings(plan, symbols, read);
+  FoundFunctions found;
+  found.functions = SizeTerms(plan, symbols, readings).functions(symbols);
+  const plan::StackedLives lives = lives_of(plan);
+  std::vector<plan::Scenario> scenarios;
+  for (const SizeValues& values : readings.values())
+    scenarios.push_back(lives.scenario_of(sizes_at(found.functions, values)));
+  found.functions.relations = relations_of(plan, scenarios, options);
+  found.report.readings = static_cast<std::int64_t>(readings.values().size());
+  found.report.is_every_size = readings.samples().is_every_size;
+  for (const SizeValues& values : readings.values()) note_worst(found.functions, lives, values, found.report);
+  hold_against_others(plan, range, found.functions, readings, read, lives, found.report);
+  return found;
+}
+
+Graph graph_at(Graph range, const Graph& exact) {
+  if (range.tensors.size() != exact.tensors.size()) reject_other_tensors();
+  for (std::size_t t = 0; t < range.tensors.size(); ++t) {
+    Tensor& tensor = range.tensors[t];
+    if (!is_open(tensor)) continue;
+    tensor.shape = exact.tensors[t].shape;
+    tensor.bytes = exact.tensors[t].bytes;
+    tensor.open.clear();
+  }
+  for (Subgraph& subgraph : range.subgraphs) {
+    for (Operator& op : subgraph.operators) {
+      for (ByteCopy& copy : op.copies) {
+        const Bytes from = range.tensors[*op.inputs[copy.input]].bytes - copy.from;
+        const Bytes to = range.tensors[*op.outputs[copy.output]].bytes - copy.to;
+        copy.size = std::min({copy.size, from, to});
+      }
+      std::erase_if(op.copies, [](const ByteCopy& it) { return it.size <= 0; });
+    }
+  }
+  return range;
+}
+
+Plan plan_at(const Plan& plan, const OffsetFunctions& functions, std::span<const std::int64_t> values,
+             const Graph& at) {
+  const OffsetsAt offsets = offsets_at(functions, values);
+  if (at.tensors.size() != plan.tensors.size()) reject_other_tensors();
+  plan::Draft draft{.plan = plan, .order = plan.summary.order};
+  Plan& own = draft.plan;
+  own.memories.clear();
+  own.claims.clear();
+  own.order_searches.clear();
+  own.order_profile.reset();
+  own.savings.reset();
+  for (std::size_t t = 0; t < own.tensors.size(); ++t) own.tensors[t].tensor = at.tensors[t];
+  for (std::size_t b = 0; b < own.buffers.size(); ++b) {
+    Buffer& buffer = own.buffers[b];
+    const Lifetime life = pack::life_of(buffer);
+    buffer.size = offsets.sizes[b];
+    buffer.pieces = {{0, buffer.size, life}};
+    draft.placement.places.push_back({0, offsets.offsets[b]});
+  }
+  count_copies(at, own);
+  draft.placement.strategy = plan.summary.strategy;
+  draft.alignments.assign(own.models.size(), plan.memories[0].memory.alignment);
+  std::vector<Memory> memories;
+  for (const PlannedMemory& it : plan.memories) memories.push_back(it.memory);
+  Plan finished = plan::finish(std::move(draft), memories);
+  finished.summary.seconds = plan.summary.seconds;
+  return finished;
+}
+
+std::string text_of(const OffsetFunctions& functions, std::size_t term) {
+  std::vector<std::string> texts;
+  for (std::size_t t = 0; t <= term; ++t)
+    texts.push_back(model::text_of(functions.terms[t], texts, functions.symbols));
+  return texts.back();
+}
+
+}  // namespace stowage

@@ -1,0 +1,402 @@
+// Offsets as functions of open sizes: terms of sizes against what networks really have, stackings against brute force,
+// and whole plans at many sizes against the checker with the model read at these sizes.
+
+#include "stowage/offset_functions.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "model/size_terms.h"
+#include "onnx_models.h"
+#include "plan/relation_search.h"
+#include "plan/size_fitting.h"
+#include "process.h"
+#include "stowage/error.h"
+#include "stowage/planner.h"
+#include "temporary.h"
+
+namespace stowage {
+namespace {
+
+using Kind = SizeTerm::Kind;
+using plan::Results;
+using plan::SizeFitting;
+using testing::attribute;
+using testing::expect_message;
+using testing::node;
+using testing::onnx_model;
+using testing::tensor_value;
+using testing::untyped_value;
+
+// Terms
+
+std::int64_t at(const SizeFitting& fitting, std::size_t term, std::vector<std::int64_t> symbols) {
+  return model::results_of(fitting.terms(), symbols).at(term);
+}
+
+TEST(SizeFitting, FindsWhatNetworksMakeOfSizes) {
+  const std::vector<SizeSymbol> symbols{{"h", 64, 1023}, {"w", 64, 1023}};
+  std::vector<std::vector<std::int64_t>> readings;
+  std::mt19937_64 random(1);
+  const auto drawn = [&] { return static_cast<std::int64_t>(64 + random() % 960); };
+  for (std::int64_t i = 0; i < 48; ++i) readings.push_back({1023 - i, 1000});
+  for (std::int64_t i = 0; i < 48; ++i) readings.push_back({1000, 1023 - i});
+  for (int i = 0; i < 40; ++i) readings.push_back({drawn(), drawn()});
+  using Function = std::int64_t (*)(std::int64_t, std::int64_t);
+  const std::vector<Function> functions{
+      [](std::int64_t h, std::int64_t) { return (h + 1) / 2; },
+      [](std::int64_t h, std::int64_t) { return ((h + 1) / 2 + 1) / 2; },
+      [](std::int64_t, std::int64_t w) { return (w - 7) / 3 + 1; },
+      [](std::int64_t h, std::int64_t) { return (h + 31) / 32 * 8 + 1; },
+      [](std::int64_t h, std::int64_t) { return 3 * h / 4; },
+      [](std::int64_t h, std::int64_t w) { return h + w + 5; },
+      [](std::int64_t h, std::int64_t w) { return h * w; },
+      [](std::int64_t h, std::int64_t w) { return 12 * ((h + 1) / 2) * w; },
+      [](std::int64_t h, std::int64_t) { return std::min<std::int64_t>(500, h - 3); },
+      [](std::int64_t, std::int64_t w) { return std::max<std::int64_t>(w, 128); },
+      [](std::int64_t, std::int64_t) { return std::int64_t{80}; },
+      [](std::int64_t h, std::int64_t w) { return h * w + (h + 1) / 2 + w; },
+  };
+  std::vector<Results> wanted;
+  for (const Function function : functions) {
+    Results results;
+    for (const auto& reading : readings) results.push_back(function(reading[0], reading[1]));
+    wanted.push_back(results);
+  }
+  std::ranges::reverse(wanted);  // those that others are made of come last
+  SizeFitting fitting(symbols, readings);
+  fitting.fit(wanted);
+  for (std::size_t f = 0; f < functions.size(); ++f) {
+    const auto term = fitting.find(wanted[functions.size() - 1 - f]);
+    ASSERT_TRUE(term) << f;
+    for (int i = 0; i < 300; ++i) {
+      const std::int64_t h = drawn(), w = drawn();
+      EXPECT_EQ(at(fitting, *term, {h, w}), functions[f](h, w)) << f << " at " << h << "," << w;
+    }
+  }
+}
+
+TEST(SizeFitting, FindsNothingWhereNothingIs) {
+  std::vector<std::vector<std::int64_t>> readings;
+  Results results;
+  std::mt19937_64 random(3);
+  for (std::int64_t n = 1; n <= 60; ++n) {
+    readings.push_back({n});
+    results.push_back(static_cast<std::int64_t>(random() % 1000));
+  }
+  SizeFitting fitting({{"n", 1, 60}}, readings);
+  fitting.fit({results});
+  EXPECT_FALSE(fitting.find(results));
+}
+
+// Stackings
+
+double worst_of(const plan::StackedLives& lives, const std::vector<plan::Scenario>& scenarios,
+                const std::vector<plan::Stacking>& stackings) {
+  double worst = 0;
+  for (const plan::Scenario& it : scenarios) {
+    Bytes lowest = largest_value;
+    for (const plan::Stacking& stacking : stackings)
+      lowest = std::min(lowest, plan::peak_of(lives.offsets_of(stacking, it.sizes), it.sizes));
+    worst = std::max(worst, static_cast<double>(lowest) / static_cast<double>(std::max<Bytes>(it.load, 1)));
+  }
+  return worst;
+}
+
+TEST(RelationSearch, IsNoWorseThanTheBestStacking) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::uint64_t count) { return static_cast<std::int64_t>(random() % count); };
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Lifetime> lives;
+    for (int b = 0; b < 6; ++b) {
+      const Position lower = below(6);
+      lives.push_back({lower, lower + 1 + below(4)});
+    }
+    const plan::StackedLives stacked(lives);
+    std::vector<plan::Scenario> scenarios;
+    for (int s = 0; s < 4; ++s) {
+      std::vector<Bytes> sizes;
+      for (std::size_t b = 0; b < lives.size(); ++b) sizes.push_back(below(3) * 16 + 16 * below(5));
+      scenarios.push_back(stacked.scenario_of(sizes));
+    }
+    plan::Stacking stacking(lives.size());
+    std::iota(stacking.begin(), stacking.end(), std::size_t{0});
+    const plan::Stacking start = stacking;
+    double best = 100;
+    do {
+      best = std::min(best, worst_of(stacked, scenarios, {stacking}));
+    } while (std::ranges::next_permutation(stacking).found);
+    const auto found = plan::search_stackings(stacked, scenarios, {start}, {});
+    EXPECT_LE(worst_of(stacked, scenarios, found), std::max(best, 1.005) + 1e-9) << round;
+    for (const plan::Stacking& it : found) {  // relations say the same as stackings
+      OffsetFunctions functions;
+      for (std::size_t b = 0; b < lives.size(); ++b) {
+        functions.symbols.push_back({"s" + std::to_string(b), 0, 1000});
+        functions.terms.push_back({.kind = Kind::symbol, .parts = {{b}}});
+        functions.sizes.push_back(b);
+      }
+      functions.relations = {stacked.relation_of(it)};
+      for (const plan::Scenario& scenario : scenarios)
+        EXPECT_EQ(offsets_at(functions, scenario.sizes).offsets, stacked.offsets_of(it, scenario.sizes));
+    }
+  }
+}
+
+// Plans
+
+struct Model {
+  std::string content;
+  std::vector<SizeSymbol> symbols;
+
+  [[nodiscard]] Input read(const std::vector<GivenSize>& sizes) const {
+    ImportOptions options;
+    for (std::size_t s = 0; s < symbols.size(); ++s) options.dims.emplace(symbols[s].name, sizes[s]);
+    return parse_input(content, "net.onnx", options);
+  }
+  [[nodiscard]] Input whole_range() const {
+    std::vector<GivenSize> sizes;
+    for (const SizeSymbol& it : symbols) sizes.emplace_back(it.least, it.most, it.step);
+    return read(sizes);
+  }
+  [[nodiscard]] Graph read_at(std::span<const std::int64_t> values) const {
+    std::vector<GivenSize> sizes;
+    for (const std::int64_t it : values) sizes.emplace_back(it, it);
+    return std::get<Graph>(read(sizes).content);
+  }
+};
+
+/// Attention over a past and new tokens, whose numbers are open, and layers of fixed size.
+Model decoder() {
+  const auto model = onnx_model(
+      {.nodes = {node("MatMul", {"x", "wq"}, {"q"}), node("MatMul", {"x", "wk"}, {"k"}),
+                 node("Concat", {"past", "k"}, {"keys"}, {attribute("axis", std::int64_t{0})}),
+                 node("Transpose", {"keys"}, {"turned"},
+                      {attribute("perm", std::vector<std::int64_t>{1, 0})}),
+                 node("MatMul", {"q", "turned"}, {"scores"}),
+                 node("Softmax", {"scores"}, {"weights"}, {attribute("axis", std::int64_t{-1})}),
+                 node("MatMul", {"weights", "keys"}, {"mixed"}), node("MatMul", {"mixed", "wo"}, {"out"}),
+                 node("Relu", {"out"}, {"hidden"}), node("Add", {"hidden", "x"}, {"y"})},
+       .inputs = {tensor_value("x", {"seq", 16}), tensor_value("past", {"past", 16})},
+       .outputs = {untyped_value("y"), untyped_value("keys")},
+       .initializers = {testing::zeros("wq", {16, 16}), testing::zeros("wk", {16, 16}),
+                        testing::zeros("wo", {16, 16})}});
+  return {model.SerializeAsString(), {{"past", 1, 400}, {"seq", 1, 300}}};
+}
+
+/// Convolutions and pools at random, halves joined, of images whose height and width are open.
+Model image_network(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t count) { return static_cast<std::int64_t>(random() % count); };
+  testing::OnnxParts parts{.inputs = {tensor_value("x", {1, 3, "h", "w"})}, .outputs = {untyped_value("y")}};
+  std::string last = "x";
+  std::int64_t channels = 3;
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "t" + std::to_string(i);
+    const std::int64_t stride = 1 + below(3), kernel = 1 + below(3), more = 2 + below(6);
+    const testing::NodeAttributes window{
+        attribute("strides", std::vector<std::int64_t>{stride, 1 + below(2)}),
+        attribute("kernel_shape", std::vector<std::int64_t>{kernel, kernel}),
+        attribute("pads", std::vector<std::int64_t>{kernel / 2, kernel / 2, kernel / 2, kernel / 2})};
+    if (below(3) == 0) {
+      parts.nodes.push_back(node("MaxPool", {last}, {name}, window));
+    } else {
+      parts.initializers.push_back(testing::zeros("w" + name, {more, channels, kernel, kernel}));
+      parts.nodes.push_back(node("Conv", {last, "w" + name}, {name}, window));
+      channels = more;
+    }
+    last = name;
+    if (below(2) == 0) {
+      parts.nodes.push_back(node("Sigmoid", {last}, {name + "s"}));
+      parts.nodes.push_back(
+          node("Concat", {last, name + "s"}, {name + "c"}, {attribute("axis", std::int64_t{1})}));
+      channels *= 2;
+      last = name + "c";
+    }
+  }
+  parts.nodes.push_back(node("Flatten", {last}, {"y"}));
+  return {onnx_model(parts).SerializeAsString(), {{"h", 20, 320, 4}, {"w", 17, 200, 1}}};
+}
+
+SolveOptions quick() {
+  SolveOptions options;
+  options.effort = 100;
+  return options;
+}
+
+PlanResult planned(const Model& model) {
+  PlanOptions options;
+  options.solve = quick();
+  return make_plan(model.whole_range(), options);
+}
+
+FoundFunctions found_for(const Model& model, const Plan& plan) {
+  return find_offset_functions(
+      plan, std::get<Graph>(model.whole_range().content), model.symbols,
+      [&](std::span<const std::int64_t> values) { return model.read_at(values); }, quick());
+}
+
+std::vector<std::int64_t> drawn_values(const Model& model, std::mt19937_64& random) {
+  std::vector<std::int64_t> values;
+  for (const SizeSymbol& it : model.symbols) {
+    const auto steps = static_cast<std::uint64_t>((it.most - it.least) / it.step + 1);
+    values.push_back(it.least + static_cast<std::int64_t>(random() % steps) * it.step);
+  }
+  return values;
+}
+
+void expect_right_at_all(const Model& model, const Plan& plan, const OffsetFunctions& functions, int sizes) {
+  EXPECT_TRUE(check_offset_functions(plan, functions).empty());
+  std::mt19937_64 random(5);
+  for (int i = 0; i < sizes; ++i) {
+    const std::vector<std::int64_t> values = drawn_values(model, random);
+    const Graph graph = graph_at(std::get<Graph>(model.whole_range().content), model.read_at(values));
+    const Plan there = plan_at(plan, functions, values, graph);
+    const Faults faults = check_plan(there, {&graph, 1});
+    EXPECT_TRUE(faults.empty()) << values[0] << "," << values[1] << ": " << faults[0].what;
+    EXPECT_EQ(there.summary.peak, offsets_at(functions, values).peak);
+  }
+}
+
+TEST(OffsetFunctions, OfADecoderAreRightAtAllSizes) {
+  const Model model = decoder();
+  const Plan plan = planned(model).plan;
+  const FoundFunctions found = found_for(model, plan);
+  expect_right_at_all(model, plan, found.functions, 40);
+  EXPECT_LE(found.report.worst, 1.05);
+  EXPECT_LT(offsets_at(found.functions, std::vector<std::int64_t>{1, 1}).peak, plan.summary.peak / 50);
+}
+
+TEST(OffsetFunctions, OfRandomNetworksAreRightAtAllSizes) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Model model = image_network(seed);
+    const Plan plan = planned(model).plan;
+    expect_right_at_all(model, plan, found_for(model, plan).functions, 12);
+  }
+}
+
+TEST(OffsetFunctions, AreReadAsTheyAreWritten) {
+  const Model model = decoder();
+  const Plan plan = planned(model).plan;
+  const OffsetFunctions functions = found_for(model, plan).functions;
+  std::ostringstream out;
+  write_json(plan, functions, out);
+  EXPECT_EQ(parse_offset_functions(out.str()), functions);
+  EXPECT_EQ(parse_plan(out.str()), plan);
+  std::ostringstream without;
+  write_json(plan, without);
+  EXPECT_FALSE(parse_offset_functions(without.str()));
+  std::string broken = out.str();
+  const std::size_t begin = broken.find("\"sizes\":[") + 9;
+  broken.insert(begin, "9999,");
+  expect_message([&] { (void)parse_offset_functions(broken); }, "/functions/sizes/0: is 9999");
+}
+
+/// What each way to spoil functions must be told apart by.
+TEST(OffsetFunctions, AreRefusedIfTheyAreWrong) {
+  const Model model = decoder();
+  const Plan plan = planned(model).plan;
+  const OffsetFunctions right = found_for(model, plan).functions;
+  const auto says = [&](const OffsetFunctions& functions, const std::string& what) {
+    const Faults faults = check_offset_functions(plan, functions);
+    const bool is_said =
+        std::ranges::any_of(faults, [&](const Fault& it) { return it.what.find(what) != std::string::npos; });
+    EXPECT_TRUE(is_said) << what << (faults.empty() ? "" : " but " + faults[0].what);
+  };
+  for (std::size_t b = 0; b < right.sizes.size(); ++b) {
+    for (std::size_t i = 0; i < right.relations[0][b].size(); ++i) {
+      OffsetFunctions less = right;
+      less.relations[0][b].erase(less.relations[0][b].begin() + static_cast<std::ptrdiff_t>(i));
+      says(less, "live at the same time");
+    }
+  }
+  OffsetFunctions around = right;
+  around.relations[0][0] = {1};
+  around.relations[0][1] = {0};
+  says(around, "above themselves");
+  OffsetFunctions odd = right;
+  odd.terms.push_back({.kind = Kind::sum, .parts = {{odd.sizes[0]}}, .number = 1});
+  odd.sizes[0] = odd.terms.size() - 1;
+  says(odd, "no multiple of 64");
+  OffsetFunctions small = right;
+  small.terms.push_back({.number = 64});
+  std::ranges::fill(small.sizes, small.terms.size() - 1);
+  says(small, "does not fit");
+  OffsetFunctions vast = right;
+  vast.terms.push_back({.kind = Kind::product, .parts = {{0}, {0}}, .number = std::int64_t{1} << 60});
+  says(vast, "may overflow");
+  OffsetFunctions later = right;
+  later.terms[0].parts[0].term = 7;
+  says(later, "not made of earlier terms");
+}
+
+TEST(OffsetFunctions, SayWhichSizesTheyAreFor) {
+  const Model model = decoder();
+  const Plan plan = planned(model).plan;
+  const OffsetFunctions functions = found_for(model, plan).functions;
+  using Values = std::vector<std::int64_t>;
+  expect_message(
+      [&] {
+        (void)offsets_at(functions, Values{0, 1});
+      },
+      "'past' is 0, expected a size from 1 to 400");
+  expect_message([&] { (void)offsets_at(functions, Values{1, 301}); }, "'seq' is 301");
+  expect_message([&] { (void)offsets_at(functions, Values{1}); }, "1 values are given, expected 2");
+}
+
+TEST(OffsetFunctions, AreRefusedForWhatTheyCannotDo) {
+  const Model model = decoder();
+  PlanOptions options;
+  options.solve = quick();
+  options.memories = {{.name = "fast", .capacity = 4096}, {.name = "slow", .cost = 10}};
+  const Plan plan = make_plan(model.whole_range(), options).plan;
+  expect_message([&] { (void)found_for(model, plan); }, "several memories");
+  const Plan one = planned(model).plan;
+  const Model closed{model.content, {}};
+  expect_message([&] { (void)found_for(closed, one); }, "needs a range of sizes");
+}
+
+/// Compiles the functions and compares what they compute.
+TEST(OffsetFunctions, InCComputeTheSame) {
+  const testing::TemporaryDirectory directory;
+  for (const Model& model : {decoder(), image_network(2)}) {
+    const Plan plan = planned(model).plan;
+    const OffsetFunctions functions = found_for(model, plan).functions;
+    std::ostringstream header;
+    write_c_functions(plan, functions, "net", header);
+    directory.write("net.h", header.str());
+    std::string program =
+        "#include <stdio.h>\n#include \"net.h\"\nint main(void) {\n  int64_t o[NET_BUFFERS];\n";
+    std::string expected;
+    std::mt19937_64 random(11);
+    for (int i = 0; i < 30; ++i) {
+      const std::vector<std::int64_t> values = drawn_values(model, random);
+      program +=
+          "  { net_dims d = {" + std::to_string(values[0]) + ", " + std::to_string(values[1]) +
+          "}; printf(\"%lld\", (long long)net_plan(&d, o)); for (int b = 0; b < NET_BUFFERS; ++b) printf(\" "
+          "%lld\", (long long)o[b]); printf(\"\\n\"); }\n";
+      const OffsetsAt there = offsets_at(functions, values);
+      expected += std::to_string(there.peak);
+      for (const Bytes offset : there.offsets) expected += " " + std::to_string(offset);
+      expected += "\n";
+    }
+    program +=
+        "  net_dims far = {100000, 1};\n  printf(\"%d\\n\", (int)net_plan(&far, o));\n  return NET_VIEWS == "
+        "0;\n}\n";
+    directory.write("main.c", program);
+    const testing::ProcessResult compiled = testing::run_process(
+        "/usr/bin/env", {"cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-O1",
+                         (directory / "main.c").string(), "-o", (directory / "main").string()});
+    ASSERT_EQ(compiled.status, 0) << compiled.errors.substr(0, 2000);
+    const testing::ProcessResult ran = testing::run_process((directory / "main").string(), {});
+    EXPECT_EQ(ran.output, expected + "-1\n");
+  }
+}
+
+}  // namespace
+}  // namespace stowage
