@@ -106,7 +106,7 @@ void write_kept_state(const Plan& plan, const Row& row) {
   if (bytes > 0) row("state", readable(bytes) + ", kept by the runtime, not in the arena");
 }
 
-/// Copies of tensors between memories.
+/// Copies of tensors, or of rows, between memories.
 template <typename Row>
 void write_moves(const Plan& plan, const Row& row) {
   std::size_t count = 0;
@@ -116,7 +116,7 @@ void write_moves(const Plan& plan, const Row& row) {
       const auto* const copy = std::get_if<Copy>(&step);
       if (copy == nullptr) continue;
       ++count;
-      bytes += plan.tensors[copy->tensor].tensor.bytes;
+      bytes += bytes_of(plan, *copy);
     }
   }
   if (count > 0) row("moves", fmt::format("{} from memory to memory, {}", count, readable(bytes)));
