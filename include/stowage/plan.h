@@ -68,12 +68,14 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// Copy a tensor from one of its buffers to another one, in another memory. The tensor stays in the first
-/// buffer as long as its view there lives.
+/// Copy a tensor, or some of its rows, from one of its buffers to another one, in another memory. They stay in the
+/// first buffer as long as their view there lives.
 struct Copy {
   std::size_t tensor = 0;  ///< Index in Plan::tensors.
   std::size_t from = 0;    ///< Index in Plan::buffers.
   std::size_t to = 0;
+  std::optional<RowRange> rows{};  ///< None: the whole tensor, or the whole block.
+  Rare<RowRange> block{};          ///< Only this block of it: see Run::block.
 
   bool operator==(const Copy&) const = default;
 };
@@ -410,6 +412,9 @@ struct Plan {
 [[nodiscard]] bool is_streamed(const Plan& plan);
 /// The same for one of its models, an index in Plan::models.
 [[nodiscard]] bool is_streamed(const Plan& plan, std::size_t model);
+
+/// The bytes that a copy moves. Requires a well-formed plan.
+[[nodiscard]] Bytes bytes_of(const Plan& plan, const Copy& copy);
 
 /// What the plan leaves out of that kind; null if it leaves nothing out.
 [[nodiscard]] const LeftOut* left_out(const Plan& plan, Wish wish);

@@ -101,16 +101,12 @@ void find_steps(const model::ClockTree& tree, const std::optional<model::Stretch
   for (const StateTie& tie : graph.ties) part.old_states[tie.output] = tie.input;
 }
 
-void play(const Plan& plan, const model::ClockTree& tree, Network& network, std::vector<KeptBytes>& followed,
-          Faults& faults) {
+void play(const model::ClockTree& tree, Network& network, Faults& faults) {
   const NetworkSteps& part = network.part;
   check_moved(part, faults);
   network.played = replay(part, faults);
   for (const auto& [t, uses] : network.played.uses) {
-    if (part.matched[t] == nullptr) continue;
-    const auto tensor = static_cast<std::size_t>(part.matched[t] - plan.tensors.data());
-    for (KeptBytes& need : follow(plan, tree, tensor, describe(*part.graph, t), uses, faults))
-      followed.push_back(std::move(need));
+    if (part.matched[t] != nullptr) network.played.followed.emplace(t, follow(part, tree, t, uses, faults));
   }
 }
 
@@ -237,15 +233,13 @@ void hold_weights(Network& network) {
 }
 
 /// Finds a place for each need of the replayed network.
-void finish_network(const model::ClockTree& tree, const std::vector<KeptBytes>& followed, Network& network,
-                    Faults& faults) {
+void finish_network(const model::ClockTree& tree, Network& network, Faults& faults) {
   Played& played = network.played;
   Needs& needs = network.needs = place(network.part, tree, played, faults);
   end_handed_over(network.graph(), played.handed, needs, faults);
   end_written_over(network.part, tree, played, needs);
   check_ends(network.part, tree, played, needs, faults);
   check_hand_overs(network.graph(), network.part.matched, faults);
-  needs.all.insert(needs.all.end(), followed.begin(), followed.end());
   needs.all.insert(needs.all.end(), played.sums.begin(), played.sums.end());
   hold_weights(network);
 }
@@ -356,9 +350,8 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   Ids ids(plan.tensors.size());
   std::vector<Network> networks = networks_of(plan, tree, given, ids, faults);
   if (!faults.empty() && is_streamed(plan)) return faults;  // its rows are unknown
-  std::vector<std::vector<KeptBytes>> followed(networks.size());
   for (std::size_t n = 0; n < networks.size(); ++n) {
-    play(plan, tree, networks[n], followed[n], faults);
+    play(tree, networks[n], faults);
     keep_for_later(plan, tree, networks[n], faults);
     check_sums(plan, networks[n], faults);
   }
@@ -367,7 +360,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   StoredConstants stored(plan);
   for (std::size_t n = 0; n < networks.size(); ++n) {
     stored.check(networks[n].graph(), networks[n].part.matched, faults);
-    finish_network(tree, followed[n], networks[n], faults);
+    finish_network(tree, networks[n], faults);
   }
   stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);

@@ -258,7 +258,18 @@ class StepForms {
     }
   }
 
-  void check(const Copy&) { fault("is a copy; this version understands streamed plans only without"); }
+  void check(const Copy& copy) {
+    if (copy.tensor >= plan_.tensors.size()) return;  // check_copies_form says so
+    const PlannedTensor& tensor = plan_.tensors[copy.tensor];
+    for (const auto& part : {copy.rows, std::optional<RowRange>(copy.block)}) {
+      if (const auto wrong = part ? fault_in(*part, tensor.tensor) : std::nullopt)
+        fault(fmt::format("copies {}, {}", name_of_tensor(tensor), *wrong));
+    }
+    if (copy.rows && copy.block && copy.rows->axis == copy.block->axis)
+      fault(fmt::format("copies a block of {}, the axis of its rows", text_of(*copy.block)));
+    if (copy.block && plan_.models.size() > 1)
+      fault("copies a block; this version understands blocks only in plans of one model");
+  }
   void check(const Fork&) {}
   void check(const Arrive& arrive) { check_passage(arrive.tensor, arrive.rows, "has {} arrive"); }
   void check(const Leave& leave) { check_passage(leave.tensor, leave.rows, "has {} leave"); }
@@ -277,11 +288,19 @@ class StepForms {
   std::size_t at_ = 0;
 };
 
-/// The tensors, buffers and ranges of row steps exist. A streamed plan has no copies. Requires a correct form
-/// otherwise.
+/// The tensors, buffers and ranges of row steps exist. Requires a correct form otherwise.
 void check_streamed_form(const Plan& plan, Faults& faults) {
-  if (!is_streamed(plan)) return;
-  StepForms(plan, faults).check();
+  if (is_streamed(plan)) {
+    StepForms(plan, faults).check();
+    return;
+  }
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      const auto* const copy = std::get_if<Copy>(&step);
+      if (copy != nullptr && (copy->rows || copy->block))
+        faults.push_back({FaultKind::format, "rows of a tensor are copied, but no operator runs by rows"});
+    }
+  }
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 //   slow              |===========|      has the value from 1 on
 //   fast, b                   c   r      copied in at 3, read at 4
 //
-// The bytes of a view are needed from the write or copy that fills it to the last read or copy from it.
-// Cost: n log n in views and uses.
+// The bytes of a view are needed from the write or copy that fills it to the last read or copy from it. In plans by rows
+// this holds for each row; rows that always go together, between the ends of all views and uses, are followed together.
+//
+// Cost: n log n in views and uses, times the parts into which others cut their rows.
 
 #include "check/moves.h"
 
@@ -23,6 +25,7 @@
 
 #include "check/constants.h"
 #include "check/names.h"
+#include "check/views.h"
 
 namespace stowage::check {
 namespace {
@@ -61,10 +64,13 @@ void check_copy_form(const Plan& plan, const Residences& residences, const std::
     fault(fmt::format(" copies {}, which is of kind {}", name, name_of(kind)));
 }
 
+/// Rows may take turns in a buffer; what they need is found row by row.
 void check_alone(const Plan& plan, const std::vector<bool>& moved, Faults& faults) {
+  std::vector<bool> is_by_rows;
+  for (std::size_t m = 0; m < plan.models.size(); ++m) is_by_rows.push_back(is_streamed(plan, m));
   std::unordered_map<std::size_t, std::size_t> held_by;  // buffers of tensors that move
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
-    if (!moved[t]) continue;
+    if (!moved[t] || is_by_rows[plan.tensors[t].model]) continue;
     for (const View& view : plan.tensors[t].views) held_by.emplace(view.buffer, t);
   }
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
@@ -80,18 +86,31 @@ void check_alone(const Plan& plan, const std::vector<bool>& moved, Faults& fault
   }
 }
 
+/// Rows that go together, with their views and uses.
+struct RowsTogether {
+  Rows rows{};
+  std::vector<const View*> views{};
+  std::vector<const Use*> uses{};
+};
+
 class Follower {
  public:
-  Follower(const Plan& plan, const model::ClockTree& tree, std::size_t tensor, const std::string& name,
-           std::size_t clock, Faults& faults)
-      : plan_(plan), name_(name), bytes_(plan.tensors[tensor].tensor.bytes), clock_(clock), faults_(faults) {
-    for (const View& view : plan.tensors[tensor].views) add_view(tree, view);
+  Follower(const Plan& plan, const model::ClockTree& tree, const TensorRows& of_tensor,
+           const RowsTogether& together, std::string name, Faults& faults)
+      : plan_(plan),
+        name_(std::move(name)),
+        of_tensor_(of_tensor),
+        rows_(together.rows),
+        clock_(together.uses.front()->clock),
+        faults_(faults) {
+    for (const View* const view : together.views) add_view(tree, *view);
     std::sort(views_.begin(), views_.end(),
               [](const Seen& a, const Seen& b) { return a.life.lower < b.life.lower; });
   }
 
-  std::vector<KeptBytes> follow(std::span<const Use> uses) {
-    for (const Use& use : uses) {
+  std::vector<KeptBytes> follow(std::span<const Use* const> uses) {
+    for (const Use* const it : uses) {
+      const Use& use = *it;
       while (begun_ < views_.size() && views_[begun_].life.lower <= use.life.lower) begin_next();
       if (use.copy != nullptr) {
         play_copy(use);
@@ -165,19 +184,26 @@ class Follower {
   }
 
   void fill(std::size_t v, const Lifetime& life, const Use& use) {
+    const View& view = *views_[v].view;
     views_[v].need = needs_.size();
     spans_.emplace_back(needs_.size(), v);
-    needs_.push_back({.tensor = use.tensor,
-                      .life = life,
-                      .is_given = use.is_given,
-                      .view = views_[v].view,
-                      .buffer = views_[v].view->buffer,
-                      .first = views_[v].view->offset,
-                      .step = bytes_});
+    KeptBytes need{.tensor = use.tensor, .rows = rows_, .life = life, .is_given = use.is_given};
+    if (view.rows) {
+      need.view = &view;
+      need.buffer = view.buffer;
+      need.first = view.offset + (rows_.first - view.rows->begin) * of_tensor_.bytes;
+      need.step = of_tensor_.bytes;
+    } else {
+      put_in_whole(view, of_tensor_, need);
+    }
+    needs_.push_back(need);
   }
 
   void take(std::size_t v, const Use& use) {
     KeptBytes& need = needs_[*views_[v].need];
+    const bool is_later = need.life.upper < use.life.upper;
+    need.may_end_early =
+        use.may_write_over && (is_later || need.may_end_early) && need.life.upper <= use.life.upper;
     need.life.upper = std::max(need.life.upper, use.life.upper);
   }
 
@@ -213,8 +239,9 @@ class Follower {
   }
 
   const Plan& plan_;
-  const std::string& name_;
-  Bytes bytes_;
+  std::string name_;
+  TensorRows of_tensor_;
+  Rows rows_;
   std::size_t clock_;
   Faults& faults_;
   std::vector<Seen> views_;  ///< In time order.
@@ -225,6 +252,38 @@ class Follower {
   std::size_t first_valid_ = 0;                             ///< The first need of the present value.
   std::vector<std::pair<std::size_t, std::size_t>> spans_;  ///< Needs, and the view of each.
 };
+
+constexpr std::size_t most_uses = std::size_t{1} << 23;  // of all parts of a tensor's rows
+
+/// The rows of a tensor, cut where views or uses begin or end. None if they are too many.
+std::optional<std::vector<RowsTogether>> row_parts_of(const PlannedTensor& tensor, const TensorRows& rows,
+                                                      std::span<const Use> uses) {
+  std::vector<std::int64_t> cuts;
+  const auto cut = [&](const Rows& at) { cuts.insert(cuts.end(), {at.first, at.second}); };
+  for (const View& view : tensor.views) cut(rows_in(view, rows));
+  for (const Use& use : uses) cut(use.rows);
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::vector<RowsTogether> parts;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) parts.push_back({.rows = {cuts[i], cuts[i + 1]}});
+  std::size_t count = 0;
+  const auto in_each = [&](const Rows& at, auto add) {
+    const auto first = std::lower_bound(cuts.begin(), cuts.end(), at.first) - cuts.begin();
+    for (auto i = static_cast<std::size_t>(first); i < parts.size() && parts[i].rows.first < at.second;
+         ++i, ++count)
+      add(parts[i]);
+    return count <= most_uses;
+  };
+  for (const View& view : tensor.views) {
+    if (!in_each(rows_in(view, rows), [&](RowsTogether& it) { it.views.push_back(&view); }))
+      return std::nullopt;
+  }
+  for (const Use& use : uses) {
+    if (!in_each(use.rows, [&](RowsTogether& it) { it.uses.push_back(&use); })) return std::nullopt;
+  }
+  std::erase_if(parts, [](const RowsTogether& it) { return it.uses.empty(); });
+  return parts;
+}
 
 }  // namespace
 
@@ -260,10 +319,27 @@ std::vector<bool> moved_tensors(const Plan& plan) {
   return moved;
 }
 
-std::vector<KeptBytes> follow(const Plan& plan, const model::ClockTree& tree, std::size_t tensor,
-                              const std::string& name, std::span<const Use> uses, Faults& faults) {
-  if (uses.empty()) return {};
-  return Follower(plan, tree, tensor, name, uses.front().clock, faults).follow(uses);
+std::vector<KeptBytes> follow(const NetworkSteps& part, const model::ClockTree& tree, TensorId tensor,
+                              std::span<const Use> uses, Faults& faults) {
+  const PlannedTensor& planned = *part.matched[tensor];
+  const std::string name = describe(*part.graph, tensor);
+  const auto refuse = [&](const std::string& why) {
+    faults.push_back({FaultKind::format, fmt::format("{} is copied, {}", name, why)});
+    return std::vector<KeptBytes>();
+  };
+  if (std::ranges::any_of(planned.views, [](const View& view) { return view.ring.has_value(); }))
+    return refuse("but has rows in a ring; this version understands copies of rows apart from each other");
+  const TensorRows rows = part.rows_of(tensor);
+  const auto parts = row_parts_of(planned, rows, uses);
+  if (!parts) return refuse(fmt::format("and its rows are used more than {} times", most_uses));
+  std::vector<KeptBytes> all;
+  for (const RowsTogether& it : *parts) {
+    std::string of_rows =
+        rows.axis ? fmt::format("rows {} to {} of {}", it.rows.first, it.rows.second, name) : name;
+    Follower follower(*part.plan, tree, rows, it, std::move(of_rows), faults);
+    for (KeptBytes& need : follower.follow(it.uses)) all.push_back(std::move(need));
+  }
+  return all;
 }
 
 }  // namespace stowage::check

@@ -186,8 +186,9 @@ class Replay {
       const Step& step = *next_step();
       if (std::holds_alternative<Run>(step) || std::holds_alternative<Fork>(step)) return;
       if (const auto* const copy = std::get_if<Copy>(&step)) {
-        const auto tensor = part_.id_of(copy->tensor);
-        if (tensor) use({.tensor = *tensor, .life = {at_, at_ + 1}, .copy = copy});
+        const auto t = part_.id_of(copy->tensor);
+        if (t)
+          use({.tensor = *t, .rows = rows_passing(*t, copy->rows), .life = {at_, at_ + 1}, .copy = copy});
       } else if (const auto found = fault_in_step(part_, at_)) {
         faults_.push_back(*found);
       } else if (const auto* const arrive = std::get_if<Arrive>(&step)) {
@@ -325,7 +326,8 @@ class Replay {
 
   void write(TensorId tensor, const Rows& rows, const Lifetime& life) {
     present_[tensor].write(rows, life);
-    if (part_.is_moved[tensor]) use({.tensor = tensor, .life = life, .is_written = true, .by = "its writer"});
+    if (part_.is_moved[tensor])
+      use({.tensor = tensor, .rows = rows, .life = life, .is_written = true, .by = "its writer"});
   }
 
   /// A body, or all rounds of a loop, are done. If several bodies hand the tensor over, one of them runs.
@@ -338,7 +340,11 @@ class Replay {
   void give(TensorId tensor, Position from) {
     present_[tensor].write(part_.all_rows(tensor), {from, from}, true);
     if (part_.is_moved[tensor])
-      use({.tensor = tensor, .life = {from, from + 1}, .is_given = true, .by = "the caller"});
+      use({.tensor = tensor,
+           .rows = part_.all_rows(tensor),
+           .life = {from, from + 1},
+           .is_given = true,
+           .by = "the caller"});
   }
 
   /// True if the operator may write over what it reads.
@@ -369,8 +375,13 @@ class Replay {
                                           name_of(t), reader, at));
     }
     if (part_.is_moved[t]) {
-      const Position end = std::get<Position>(until);  // nothing writes over a tensor that moves
-      use({.tensor = t, .life = {end - 1, end}, .by = reader});
+      const auto* const over = std::get_if<PresentRows::MayWriteOver>(&until);
+      const Position end = over != nullptr ? over->at + 1 : std::get<Position>(until);
+      use({.tensor = t,
+           .rows = rows,
+           .life = {end - 1, end},
+           .may_write_over = over != nullptr,
+           .by = reader});
     }
     if (open_loops_ > 0) reads_.push_back(t);
   }
@@ -650,7 +661,8 @@ Played replay(const NetworkSteps& part, Faults& faults) { return Replay(part, fa
 
 std::optional<TensorId> written_over(const NetworkSteps& part, const Operator& op, std::size_t input) {
   if (!op.inputs[input] || !updates_in_place(op, input)) return std::nullopt;
-  if (part.is_fed[*op.inputs[input]] || part.is_moved[*op.inputs[input]]) return std::nullopt;
+  const bool may_move = part.is_by_rows;  // rows that take turns in a buffer move with it
+  if (part.is_fed[*op.inputs[input]] || (part.is_moved[*op.inputs[input]] && !may_move)) return std::nullopt;
   for (const auto& output : op.outputs) {
     const auto tie = output ? part.old_states.find(*output) : part.old_states.end();
     if (tie == part.old_states.end() || tie->second != *op.inputs[input]) continue;

@@ -49,14 +49,16 @@ struct Needs {
   std::vector<std::size_t> first{};  ///< Of each tensor, and the end.
 };
 
-/// A step or the caller gives, writes, reads or copies the value of a tensor that moves.
+/// A step or the caller gives, writes, reads or copies rows of a tensor that moves.
 struct Use {
   TensorId tensor = 0;
+  Rows rows{0, 1};
   std::size_t clock = 0;
   Lifetime life{};  ///< From the start of its step to the end.
   bool is_given = false;
   bool is_written = false;
-  const Copy* copy = nullptr;  ///< If it is a copy.
+  bool may_write_over = false;  ///< An operator reads them that may write over them.
+  const Copy* copy = nullptr;   ///< If it is a copy.
   std::string by{};
 };
 
@@ -83,7 +85,8 @@ struct Played {
   std::vector<HandedOver> handed{};
   std::vector<Task> tasks{};                    ///< Those that may write over an input, or copy bytes.
   std::map<TensorId, std::vector<Use>> uses{};  ///< Of tensors that move, in time order.
-  bool has_run_again = false;                   ///< Rows were computed more than once.
+  std::map<TensorId, std::vector<KeptBytes>> followed{};  ///< What tensors that move need: see check/moves.h.
+  bool has_run_again = false;                             ///< Rows were computed more than once.
 
   /// The value of the tensor when the steps end; null if it has none. Only whole values outlive the steps.
   [[nodiscard]] const RowLife* last_of(TensorId t) const;

@@ -58,6 +58,8 @@ class RowAxes {
       note_passage(part_.id_of(arrive->tensor), arrive->rows);
     } else if (const auto* const leave = std::get_if<Leave>(&step)) {
       note_passage(part_.id_of(leave->tensor), leave->rows);
+    } else if (const auto* const copy = std::get_if<Copy>(&step)) {
+      note_passage(part_.id_of(copy->tensor), copy->rows);
     }
   }
 

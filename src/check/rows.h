@@ -27,7 +27,7 @@ struct TensorRows {
   std::int64_t outer = 1;  ///< Number of runs of bytes of a row if the tensor is stored in row-major order.
 };
 
-/// The rows of every tensor; empty if the plan has none. They run along the axis along which its writer runs, its rows arrive or leave,
+/// The rows of every tensor; empty if the plan has none. They run along the axis along which its writer runs, its rows arrive, leave or are copied,
 /// or its views have rows, which must agree; otherwise along the axis of the last reader of rows. Readers of
 /// rows along another axis count as readers of the whole tensor.
 [[nodiscard]] std::vector<TensorRows> rows_of_tensors(const NetworkSteps& part, Faults& faults);

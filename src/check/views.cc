@@ -35,10 +35,6 @@ namespace {
 
 constexpr std::size_t most_runs = std::size_t{1} << 23;
 
-Rows rows_in(const View& view, const TensorRows& rows) {
-  return view.rows ? Rows{view.rows->begin, view.rows->end} : Rows{0, rows.count};
-}
-
 std::string text_of_lack(const NetworkSteps& part, const Played& played, const KeptBytes& need) {
   return fmt::format("{}{} needs its bytes from {} to {}{}{}, but no view has it all that time",
                      part.rows_of(need.tensor).axis ? fmt::format("row {} of ", need.rows.first) : "",
@@ -253,7 +249,8 @@ std::vector<bool> planned_tensors(const NetworkSteps& part) {
     const auto* const leave = std::get_if<Leave>(&step);
     if (arrive == nullptr && leave == nullptr) continue;
     const auto t = part.id_of(arrive != nullptr ? arrive->tensor : leave->tensor);
-    if (t && part.matched[*t] != nullptr) planned[*t] = is_variable(part.graph->tensors[*t]);
+    if (t && part.matched[*t] != nullptr)
+      planned[*t] = is_variable(part.graph->tensors[*t]) && !part.is_moved[*t];
   }
   return planned;
 }
@@ -269,6 +266,10 @@ std::optional<Lifetime> life_on(std::size_t clock, const NetworkSteps& part, con
     life = {std::min(life->lower, more->lower), std::max(life->upper, more->upper)};
   }
   return life;
+}
+
+Rows rows_in(const View& view, const TensorRows& rows) {
+  return view.rows ? Rows{view.rows->begin, view.rows->end} : Rows{0, rows.count};
 }
 
 void put_in_whole(const View& view, const TensorRows& rows, KeptBytes& need) {
@@ -287,6 +288,9 @@ Needs place(const NetworkSteps& part, const model::ClockTree& tree, Played& play
     std::vector<RowLife> lives;
     std::swap(lives, played.lives[t]);
     if (planned[t]) Placing(part, tree, played, t, needs.all, faults).run(std::move(lives));
+    const auto followed = played.followed.find(t);
+    if (followed == played.followed.end()) continue;
+    needs.all.insert(needs.all.end(), followed->second.begin(), followed->second.end());
   }
   needs.first.push_back(needs.all.size());
   return needs;

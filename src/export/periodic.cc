@@ -61,7 +61,11 @@ class ItemMaker {
     add_index(run.part->axis);
     item_.kind.insert(item_.kind.end(), {run.part->begin, run.part->end});
   }
-  void add(const Copy& copy) { add_all({copy.tensor, copy.from, copy.to}); }
+  void add(const Copy& copy) {
+    add_all({copy.tensor, copy.from, copy.to});
+    add_moving(copy.rows);
+    add_moving(copy.block);
+  }
   void add(const Fork& fork) { add_all(fork.clocks); }
   void add(const Arrive& arrive) {
     add_index(arrive.tensor);

@@ -32,16 +32,18 @@ Json step_json(const Step& step, const Plan& plan) {
   if (const auto* const leave = std::get_if<Leave>(&step))
     return {{"leave", handed_over(leave->tensor, leave->rows)}};
   if (const auto* const copy = std::get_if<Copy>(&step)) {
-    return {{"copy",
-             {{"tensor", copy->tensor},
-              {"from", plan.buffers[copy->from].id},
-              {"to", plan.buffers[copy->to].id}}}};
+    Json json = handed_over(copy->tensor, copy->rows);
+    json["from"] = plan.buffers[copy->from].id;
+    json["to"] = plan.buffers[copy->to].id;
+    if (copy->block) add_rows(*copy->block, json["block"]);
+    return {{"copy", json}};
   }
   return {{"fork", std::get<Fork>(step).clocks}};
 }
 
 bool has_rows(const Step& step) {
   if (const auto* const run = std::get_if<Run>(&step)) return run->rows.has_value();
+  if (const auto* const copy = std::get_if<Copy>(&step)) return copy->rows.has_value();
   return true;  // others move on only if they have rows
 }
 

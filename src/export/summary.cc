@@ -150,7 +150,7 @@ void write_split(const Plan& plan, const Row& row) {
                            readable(plan.summary.peak - state), readable(weights), growth_of_state(plan)));
 }
 
-/// Copies of tensors between memories.
+/// Copies of tensors, or of rows, between memories.
 template <typename Row>
 void write_moves(const Plan& plan, const Row& row) {
   std::size_t count = 0;
@@ -160,7 +160,7 @@ void write_moves(const Plan& plan, const Row& row) {
       const auto* const copy = std::get_if<Copy>(&step);
       if (copy == nullptr) continue;
       ++count;
-      bytes += plan.tensors[copy->tensor].tensor.bytes;
+      bytes += bytes_of(plan, *copy);
     }
   }
   if (count > 0) row("moves", fmt::format("{} from memory to memory, {}", count, readable(bytes)));

@@ -35,11 +35,15 @@ bool may_split_tensors(const Plan& plan, const StreamOptions& options) {
   return options.layout != StreamLayout::ring && plan.memories.size() > 1;
 }
 
-/// Takes away what C may not be able to follow: tensors of which rows are in several memories, then blocks if the plan has
+/// Takes away what C may not be able to follow: moves of rows, tensors of which rows are in several memories, then blocks if the plan has
 /// some, then axes that the search has chosen.
 /// Gives what the next plan is made without, in words; none if there is nothing left to take away.
 std::optional<std::string_view> simplify(const Plan& plan, PlanOptions& options) {
   if (!plan.streaming || !options.stream) return std::nullopt;
+  if (options.moves == Moves::allowed) {
+    options.moves = Moves::none;
+    return "without moves of rows";
+  }
   if (may_split_tensors(plan, *options.stream)) {
     options.stream->layout = StreamLayout::ring;
     return "with rows in rings, each in one memory";

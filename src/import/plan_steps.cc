@@ -15,7 +15,7 @@
 namespace stowage::import {
 namespace {
 
-/// The rows of an input that arrives or an output that leaves; none: the whole tensor.
+/// The rows of a tensor that arrive, leave or are copied; none: the whole tensor.
 std::optional<RowRange> read_passing_rows(const Json& json) {
   return json.find("rows") || json.find("axis") ? std::optional(read_rows(json)) : std::nullopt;
 }
@@ -36,7 +36,8 @@ Step read_step(const Json& json, const Names& buffers) {
     return step;
   }
   if (const auto copy = json.find("copy")) {
-    return Copy{copy->at("tensor").index(), buffers(copy->at("from")), buffers(copy->at("to"))};
+    return Copy{copy->at("tensor").index(), buffers(copy->at("from")), buffers(copy->at("to")),
+                read_passing_rows(*copy), read_block(*copy)};
   }
   if (const auto fork = json.find("fork")) {
     Fork step;
@@ -100,8 +101,11 @@ void move_on(Step& step, const Advance& by, std::int64_t times) {
   std::optional<RowRange>* rows = run != nullptr ? &run->rows : &no_rows;
   if (auto* const arrive = std::get_if<Arrive>(&step)) rows = &arrive->rows;
   if (auto* const leave = std::get_if<Leave>(&step)) rows = &leave->rows;
+  auto* const copy = std::get_if<Copy>(&step);
+  if (copy != nullptr) rows = &copy->rows;
   move_on(*rows, by.rows, times, by.place);
-  move_on(run != nullptr ? run->block : no_block, by.block, times, by.place);
+  Rare<RowRange>& block = run != nullptr ? run->block : copy != nullptr ? copy->block : no_block;
+  move_on(block, by.block, times, by.place);
 }
 
 /// What entries of the file stand for.

@@ -75,6 +75,15 @@ bool is_streamed(const Plan& plan, std::size_t model) {
   return is_streamed_where(plan, [&](std::size_t it) { return it == model; });
 }
 
+Bytes bytes_of(const Plan& plan, const Copy& copy) {
+  const Tensor& tensor = plan.tensors[copy.tensor].tensor;
+  Bytes bytes = tensor.bytes;
+  for (const auto& part : {copy.rows, std::optional<RowRange>(copy.block)}) {
+    if (part) bytes = bytes / (*tensor.shape)[part->axis] * (part->end - part->begin);
+  }
+  return bytes;
+}
+
 std::string_view name_of(ModelFormat format) { return base::name_in(formats, format); }
 
 std::optional<ModelFormat> model_format_named(std::string_view name) { return base::value_in(formats, name); }

@@ -44,6 +44,7 @@ class Renaming {
       : network_(network),
         places_(places),
         blocks_(numbers_of(network.operators)),
+        blocks_of_tensors_(numbers_of(network.tensors)),
         operators_(operators_for(network)),
         result_(plan) {}
 
@@ -52,6 +53,9 @@ class Renaming {
       if (auto* const run = std::get_if<Run>(&step)) rename(*run);
     }
     move_views();
+    for (Step& step : result_.clocks.at(0).steps) {
+      if (auto* const copy = std::get_if<Copy>(&step)) rename(*copy);
+    }
     if (result_.streaming) rename(*result_.streaming);
     return std::move(result_);
   }
@@ -74,13 +78,24 @@ class Renaming {
     run.block.reset();
   }
 
+  /// A copy of a block that does not exist becomes one of a tensor that does not exist.
+  void rename(Copy& copy) const {
+    if (!copy.block) return;
+    const auto place = std::ranges::find(places_, copy.tensor);
+    const auto t = static_cast<std::size_t>(place - places_.begin());
+    const auto number = blocks_of_tensors_.find(key_of(t, *copy.block));
+    copy.tensor = number == blocks_of_tensors_.end() ? result_.tensors.size()
+                                                     : first_block_ + number->second - places_.size();
+    copy.block.reset();
+  }
+
   /// Also tensors that are constant or stored elsewhere get an entry.
   void move_views() {
     const std::size_t own = places_.size();
-    const auto numbers = numbers_of(network_.tensors);
+    const auto& numbers = blocks_of_tensors_;
     for (std::size_t t = own; t < network_.tensors.size(); ++t)
       result_.tensors.push_back({.tensor = network_.graph.tensors[t]});
-    const std::size_t first = result_.tensors.size() - (network_.tensors.size() - own);
+    first_block_ = result_.tensors.size() - (network_.tensors.size() - own);
     for (TensorId t = 0; t < own; ++t) {
       PlannedTensor& planned = result_.tensors[places_[t]];
       const bool is_split = network_.blocks.contains(t);
@@ -89,7 +104,7 @@ class Renaming {
         const auto number = view.block ? numbers.find(key_of(t, *view.block)) : numbers.end();
         if (number == numbers.end() || !is_split)
           throw Error(describe(network_.graph, t), "has a view that is not of a block that a step writes");
-        auto& views = result_.tensors[first + number->second - own].views;
+        auto& views = result_.tensors[first_block_ + number->second - own].views;
         views.push_back(view);
         views.back().block.reset();
       }
@@ -117,6 +132,8 @@ class Renaming {
   const SplitNetwork& network_;
   std::span<const std::size_t> places_;
   std::map<Key, std::size_t> blocks_;
+  std::map<Key, std::size_t> blocks_of_tensors_;
+  std::size_t first_block_ = 0;  ///< Of the plan's tensors.
   std::multimap<std::size_t, std::size_t> operators_;
   Plan result_;
 };

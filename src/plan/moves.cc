@@ -342,7 +342,10 @@ class ClockMover {
     for (Clock& clock : plan_.clocks) {
       for (Step& step : clock.steps) {
         auto* const copy = std::get_if<Copy>(&step);
-        if (copy != nullptr) *copy = {copy->tensor, becomes[copy->from][0], becomes[copy->to][0]};
+        if (copy != nullptr) {
+          copy->from = becomes[copy->from][0];
+          copy->to = becomes[copy->to][0];
+        }
       }
     }
     for (PlannedTensor& tensor : plan_.tensors) {

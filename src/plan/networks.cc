@@ -46,6 +46,7 @@
 #include "plan/ordering.h"
 #include "plan/passing.h"
 #include "plan/placement.h"
+#include "plan/row_moves.h"
 #include "share/equal_data.h"
 #include "share/feeds.h"
 #include "share/timeline.h"
@@ -58,6 +59,8 @@ using lifetime::Residence;
 
 constexpr double share_of_sharing =
     0.67;  // of the time, if several networks are planned without sharing, too
+
+constexpr double share_of_unmoved = 0.15;  // of the time, for rows in one memory each, if they may move
 
 /// An order of whole operators for each network.
 using Candidate = std::vector<SchedulePtr>;
@@ -218,7 +221,9 @@ class OrderedPlanner {
     if (context_.working.size() == 1) return {.solution = rows.solution};
     if (graphs_.size() > 1) return {};
     const Problem problem = problem_of(buffers_of(rows, context_.networks[0]), context_.working);
-    return {.solution = solve_provably(problem, context_.options.solve, deadline_)};
+    const bool may_move = context_.options.moves == Moves::allowed;
+    return {.solution = solve_provably(problem, context_.options.solve,
+                                       may_move ? deadline_.part(share_of_unmoved) : deadline_)};
   }
 
   /// The buffers of rows, where the options say.
@@ -309,8 +314,15 @@ class OrderedPlanner {
       if (extents[m].peak > memories[m].capacity.value_or(largest_value)) return;
     }
     plan.places = std::move(draft_.placement.places);
-    move_tensors(context_.inputs, memories, {context_.options.solve, deadline_}, plan);
-    draft_.placement.cost_bound = least_cost(context_.inputs, plan, memories);
+    const pack::Control control{context_.options.solve, deadline_};
+    if (rows_.size() == 1 && rows_[0]) {
+      const auto moves = move_rows(*rows_[0], memories, control, plan);
+      draft_.placement.cost_bound = moves ? moves->cost_bound : 0;
+      plan.interrupted = plan.interrupted || (moves && moves->is_cut);
+    } else {
+      move_tensors(context_.inputs, memories, control, plan);
+      draft_.placement.cost_bound = least_cost(context_.inputs, plan, memories);
+    }
     draft_.placement.places = std::move(plan.places);
   }
 

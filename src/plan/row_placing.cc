@@ -281,15 +281,18 @@ std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder&
   if (!has_one_axis_each(streamed)) return std::nullopt;
   constexpr std::int64_t work_of_step = 500;  // to lay its rows out
   options.deadline.spend(work_of_step * std::ssize(order.steps));
-  stream::RowTimetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps);
+  stream::RowTimetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps,
+                                                        options.plan.moves == Moves::allowed);
   if (options.deadline.is_over()) return std::nullopt;
   stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,
                                           {.form = form, .alignment = options.around.alignment});
   if (options.deadline.is_over() || !bring_together(streamed.network, layout.tensors)) return std::nullopt;
   add_bodies(streamed.network.graph, timetable.steps, options.around, layout);
   add_state(streamed.network.graph, timetable.steps, options.around, layout);
-  PlacedRows placed{.steps = steps_of(streamed, std::move(timetable), layout)};
-  placed.problem = problem_of(std::move(layout.buffers), options.plan.memories);
+  if (!layout.accesses.empty()) layout.accesses.resize(layout.buffers.size());
+  PlacedRows placed{.steps = steps_of(streamed, std::move(timetable), layout),
+                    .problem = problem_of(std::move(layout.buffers), options.plan.memories),
+                    .accesses = std::move(layout.accesses)};
   SolveOptions solving = options.plan.solve;
   solving.strategy = options.strategy;
   placed.solution = solve_until_it_fits(placed.problem, solving, options.deadline);

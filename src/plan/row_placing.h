@@ -60,6 +60,8 @@ struct PlacedRows {
   std::vector<Step> steps{};
   std::vector<PlannedTensor> tensors{};
   Problem problem{};
+  /// When each buffer is used, if it can move: see stream::Layout. Empty unless buffers may move between memories.
+  std::vector<std::vector<stream::RowAccess>> accesses{};
   Solution solution{};
   Bytes peak = 0;
   Bytes alignment = 1;

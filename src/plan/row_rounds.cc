@@ -52,7 +52,9 @@ constexpr double share_of_unsplit = 0.4;             // for the network itself, 
 
 /// Plans operator by operator.
 Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
-  return plan_networks(Context(inputs, without_rows(options), deadline));
+  PlanOptions whole = without_rows(options);
+  whole.moves = Moves::none;
+  return plan_networks(Context(inputs, whole, deadline));
 }
 
 /// The operators in the order of the plan of whole operators.

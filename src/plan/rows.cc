@@ -41,6 +41,8 @@ using base::Deadline;
 // Of the time, if there are several networks or memories.
 constexpr double share_of_rows = 0.6;
 constexpr double share_of_whole_together = 0.4;  // of what is left
+constexpr double share_of_whole_beside_moves =
+    0.2;  // the same, if rows may move: choosing when takes longest
 
 /// The options of one network in one memory as large as the fastest. Several networks run without blocks along a second
 /// axis.
@@ -53,6 +55,8 @@ PlanOptions alone(const Context& context, const PlanOptions& options, const Inpu
   own.released.clear();
   own.places.clear();
   if (context.inputs.size() > 1) own.stream->blocks = StreamBlocks::none;
+  const bool may_move = options.moves == Moves::allowed;  // only rows that lie alone do
+  if (may_move && own.stream->layout == StreamLayout::automatic) own.stream->layout = StreamLayout::granules;
   return own;
 }
 
@@ -164,7 +168,9 @@ std::vector<std::vector<NetworkRows>> choices_of_rows(const Context& context, co
 
 Plan plan_together(const Context& context, const PlanOptions& options, const Deadline& deadline) {
   const auto choices = choices_of_rows(context, options, deadline.part(share_of_rows));
-  const Deadline of_whole = deadline.part(has_rows(choices[0]) ? share_of_whole_together : 1);
+  const double share =
+      options.moves == Moves::allowed ? share_of_whole_beside_moves : share_of_whole_together;
+  const Deadline of_whole = deadline.part(has_rows(choices[0]) ? share : 1);
   Plan whole = plan_networks(Context(context.inputs, context.options, of_whole));
   const ProvenBounds bounds = choices[0].size() == 1 ? choices[0][0].bounds : ProvenBounds{};
   bool is_cut = false;

@@ -169,7 +169,7 @@ class Tables {
     if (const auto* const leave = std::get_if<Leave>(&step))
       return {row_of_tensor_[leave->tensor], -1, leave->rows};
     if (const auto* const copy = std::get_if<Copy>(&step))
-      return {row_of_tensor_[copy->tensor], static_cast<std::int64_t>(copy->to), std::nullopt};
+      return {row_of_tensor_[copy->tensor], static_cast<std::int64_t>(copy->to), copy->rows};
     return {-1, static_cast<std::int64_t>(std::get<Fork>(step).clocks.size()), std::nullopt};
   }
 

@@ -79,6 +79,20 @@ bool Home::is_alive(const View& view) const {
          *at < std::max(view.life.upper, view.life.lower + 1);
 }
 
+/// Visits the live views that have the row.
+template <typename Look>
+void Home::for_each_view(TensorId tensor, std::int64_t row, const Look& look) const {
+  const Layout& layout = layouts_[tensor];
+  const auto visit = [&](const std::vector<std::size_t>& views) {
+    for (const std::size_t v : views) {
+      const View& view = planned(tensor).views[v];
+      if (is_alive(view)) look(view);
+    }
+  };
+  visit(layout.always);
+  if (!layout.of_row.empty()) visit(layout.of_row[static_cast<std::size_t>(row)]);
+}
+
 /// The view that steps read and write now; null if there is none.
 const View* Home::view_now(TensorId tensor, std::int64_t row) {
   const Plan& plan = device_->plan();
@@ -86,17 +100,11 @@ const View* Home::view_now(TensorId tensor, std::int64_t row) {
     return std::pair(plan.places[view.buffer].memory, -view.life.upper);
   };
   const View* best = nullptr;
-  const auto look = [&](const std::vector<std::size_t>& views) {
-    for (const std::size_t v : views) {
-      const View& view = planned(tensor).views[v];
-      if (awaited_ && awaited_->tensor == first_ + tensor && awaited_->to == view.buffer) continue;
-      if (is_alive(view) && (best == nullptr || rank(view) < rank(*best))) best = &view;
-    }
-  };
-  const Layout& layout = layouts_[tensor];
-  look(layout.always);
-  if (!layout.of_row.empty()) look(layout.of_row[static_cast<std::size_t>(row)]);
-  if (layout.rows > 1) return best;
+  for_each_view(tensor, row, [&](const View& view) {
+    if (awaited_ && awaited_->tensor == first_ + tensor && awaited_->to == view.buffer) return;
+    if (best == nullptr || rank(view) < rank(*best)) best = &view;
+  });
+  if (layouts_[tensor].rows > 1) return best;
   if (best != nullptr) last_[tensor] = best;
   return last_[tensor];
 }
@@ -118,13 +126,14 @@ PlacedPart Home::find(const TensorPart& part, const std::string& who) {
   }
 }
 
-PlacedPart Home::find_in_plan(const TensorPart& part, const std::string& who) {
+PlacedPart Home::find_in_plan(const TensorPart& part, const std::string& who,
+                              std::optional<std::size_t> buffer) {
   const Layout& layout = layouts_[part.tensor];
   PlacedPart found;
   for (const PlacedBytes& run : runs_of(graph_, part)) {
     for (Bytes at = run.offset; at < run.offset + run.size;) {
       const std::int64_t row = at / layout.inner % layout.rows;
-      const View* const view = view_now(part.tensor, row);
+      const View* const view = buffer ? &view_in(*buffer, part.tensor, row, who) : view_now(part.tensor, row);
       if (view == nullptr) throw RunFault{fmt::format("{} has no place in the plan at {}", who, time())};
       const Bytes end = std::min(run.offset + run.size, at - at % layout.inner + layout.inner);
       Bytes offset = at;  // in the view
@@ -193,15 +202,14 @@ void Home::added(std::size_t op, const PlacedPart& sums) {
   note(device_->value_of_sums(model_, op), sums);
 }
 
-/// The tensor's present place in that buffer.
-PlacedPart Home::whole_in(std::size_t buffer, TensorId tensor, const std::string& who) const {
-  for (const View& view : planned(tensor).views) {
-    if (view.buffer != buffer || view.ring || view.rows || !is_alive(view)) continue;
-    const Bytes size = graph_.tensors[tensor].bytes;
-    std::byte* const at =
-        bytes_in(buffer, view.offset, size, fmt::format("{} of {}", describe({.tensor = tensor}), who));
-    return {{.at = at, .size = size}};
-  }
+/// The view of the row in that buffer.
+const View& Home::view_in(std::size_t buffer, TensorId tensor, std::int64_t row,
+                          const std::string& who) const {
+  const View* found = nullptr;
+  for_each_view(tensor, row, [&](const View& view) {
+    if (view.buffer == buffer) found = &view;
+  });
+  if (found != nullptr) return *found;
   throw RunFault{fmt::format("{} has no place in buffer {} at {}, which {} needs",
                              describe({.tensor = tensor}), base::quoted(device_->plan().buffers[buffer].id),
                              time(), who)};
@@ -209,14 +217,22 @@ PlacedPart Home::whole_in(std::size_t buffer, TensorId tensor, const std::string
 
 std::vector<PlacedPart> Home::copy(const Copy& copy, const std::string& who) {
   awaited_.reset();
-  const TensorPart part{.tensor = copy.tensor - first_};
-  const PlacedPart from = whole_in(copy.from, part.tensor, who);
-  expect_there(part, from, who);
-  const PlacedPart to = whole_in(copy.to, part.tensor, who);
-  overwrite(to);
-  std::memmove(to.front().at, from.front().at, static_cast<std::size_t>(to.front().size));
-  wrote(part, to);
-  return {from, to};
+  std::vector<PlacedPart> places;
+  for (const TensorPart& part : parts_of(copy.tensor - first_, copy.rows)) {
+    const PlacedPart from = find_in_plan(part, who, copy.from);
+    expect_there(part, from, who);
+    const PlacedPart to = find_in_plan(part, who, copy.to);
+    const std::vector<std::byte> value = bytes_of(from);
+    const std::byte* next = value.data();
+    overwrite(to);
+    for (const PlacedBytes& bytes : to) {
+      std::memcpy(bytes.at, next, static_cast<std::size_t>(bytes.size));
+      next += bytes.size;
+    }
+    wrote(part, to);
+    places.insert(places.end(), {from, to});
+  }
+  return places;
 }
 
 void Home::note_touched(const PlacedPart& part, std::vector<Bytes>& highest) const {

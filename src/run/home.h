@@ -75,7 +75,7 @@ class Home {
 
   /// This copy comes next: until then its target place does not count.
   void await(const Copy& copy) { awaited_ = copy; }
-  /// Copies a tensor from its view in one buffer to its view in another. Returns both places.
+  /// Copies a tensor, or rows of it, from views in one buffer to views in another. Returns both places of each.
   std::vector<PlacedPart> copy(const Copy& copy, const std::string& who);
   /// Whether the tensor is in no memory of the plan.
   [[nodiscard]] bool is_outside(TensorId tensor) const {
@@ -99,12 +99,17 @@ class Home {
   [[nodiscard]] const PlannedTensor& planned(TensorId tensor) const;
   [[nodiscard]] Layout layout_of(TensorId tensor) const;
   [[nodiscard]] bool is_alive(const View& view) const;
+  template <typename Look>
+  void for_each_view(TensorId tensor, std::int64_t row, const Look& look) const;
   [[nodiscard]] const View* view_now(TensorId tensor, std::int64_t row);
   [[nodiscard]] PlacedPart find_outside(const TensorPart& part);
-  [[nodiscard]] PlacedPart find_in_plan(const TensorPart& part, const std::string& who);
+  /// With `buffer`, in that one.
+  [[nodiscard]] PlacedPart find_in_plan(const TensorPart& part, const std::string& who,
+                                        std::optional<std::size_t> buffer = {});
   [[nodiscard]] std::byte* bytes_in(std::size_t buffer, Bytes offset, Bytes size,
                                     const std::string& who) const;
-  [[nodiscard]] PlacedPart whole_in(std::size_t buffer, TensorId tensor, const std::string& who) const;
+  [[nodiscard]] const View& view_in(std::size_t buffer, TensorId tensor, std::int64_t row,
+                                    const std::string& who) const;
   void expect_value(std::size_t value, const PlacedPart& at, const std::string& name,
                     const std::string& who) const;
   void note(std::size_t value, const PlacedPart& at);

@@ -68,6 +68,8 @@ class LayingOut {
     for (std::size_t op = 0; op < model_.operators.size(); ++op) {
       if (timetable_.sums[op]) add_sums(op);
     }
+    if (!timetable_.accesses.empty()) layout_.accesses.resize(layout_.buffers.size());
+    for (auto& accesses : layout_.accesses) accesses = joined(std::move(accesses));
     return std::move(layout_);
   }
 
@@ -210,6 +212,8 @@ class LayingOut {
       }
       for (const std::size_t member : family.members) {
         add_view(member, {.buffer = layout_.buffers.size(), .life = hull(of_copy(timetable_.lives[member]))});
+        if (family.lives.size() == 1 && tensor.runs <= most_pieces)
+          add_accesses(layout_.buffers.size(), member, 0);
       }
       layout_.buffers.push_back(std::move(buffer));
     }
@@ -263,8 +267,33 @@ class LayingOut {
                           .offset = offset_in(root, member),
                           .life = timetable_.lives[member][g],
                           .rows = rows_of(tensor, static_cast<std::int64_t>(g))});
+        add_accesses(first + shift + g, member, g);
       }
     }
+  }
+
+  /// In the order of time; those that meet are one.
+  static std::vector<RowAccess> joined(std::vector<RowAccess> all) {
+    std::ranges::sort(all, {}, &RowAccess::first);
+    std::vector<RowAccess> joined;
+    for (const RowAccess& it : all) {
+      if (joined.empty() || joined.back().last < it.first) {
+        joined.push_back(it);
+        continue;
+      }
+      joined.back().last = std::max(joined.back().last, it.last);
+      joined.back().bytes = sum_of(joined.back().bytes, it.bytes);
+      joined.back().writes = joined.back().writes || it.writes;
+    }
+    return joined;
+  }
+
+  void add_accesses(std::size_t buffer, std::size_t member, std::size_t granule) {
+    if (timetable_.accesses.empty()) return;
+    if (layout_.accesses.size() <= buffer) layout_.accesses.resize(buffer + 1);
+    auto& all = layout_.accesses[buffer];
+    const auto& more = timetable_.accesses[member][granule];
+    all.insert(all.end(), more.begin(), more.end());
   }
 
   void add_traffic_of_granules(std::size_t root, const Family& family, std::size_t first) {

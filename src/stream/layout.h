@@ -29,6 +29,9 @@ struct Layout {
   std::vector<Buffer> buffers{};
   std::vector<PlannedTensor> tensors{};     ///< One per tensor of the graph, in its order.
   std::vector<std::optional<Sums>> sums{};  ///< Of each operator of the model.
+  /// Of each buffer that can be copied as it is between two of these, in the order of time; of others: none. Empty unless
+  /// the timetable has them.
+  std::vector<std::vector<RowAccess>> accesses{};
 };
 
 /// Gives tensors of a streamed network their buffers; see layout.cc.

@@ -16,9 +16,11 @@ namespace {
 
 class Recorder {
  public:
-  Recorder(const RowModel& model, const RowProgram& program) : model_(model), program_(program) {
+  Recorder(const RowModel& model, const RowProgram& program, bool wants_accesses)
+      : model_(model), program_(program), wants_accesses_(wants_accesses) {
     for (std::size_t t = 0; t < model.tensors.size(); ++t) {
       const auto granules = static_cast<std::size_t>(program.ranges[t].count);
+      if (wants_accesses) table_.accesses.emplace_back(granules);
       table_.lives.emplace_back(granules, Lifetime{0, 1});
       table_.traffic.emplace_back(granules, 0);
     }
@@ -32,7 +34,10 @@ class Recorder {
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
       if (!model_.tensors[t].stays) continue;
       for (Lifetime& life : table_.lives[t]) life.upper = std::max(life.upper, end);
+      for (std::size_t g = 0; g < table_.lives[t].size() && end > 0; ++g)
+        note_access(t, g, {end - 1, end - 1});
     }
+    complete_accesses();
     table_.is_second_pass.resize(table_.steps.size(), false);
     return std::move(table_);
   }
@@ -53,7 +58,7 @@ class Recorder {
       sums->upper = at + 1;
       table_.summing[keeper].push_back(static_cast<std::size_t>(at));
     }
-    for (const Access& access : op.reads) note_read(access, instance, end);
+    for (const Access& access : op.reads) note_read(access, instance, {at, end});
     for (const std::size_t t : op.writes) note_written(t, instance, {at, end});
   }
 
@@ -84,14 +89,39 @@ class Recorder {
     return run;
   }
 
-  void note_read(const Access& access, const Iteration& instance, Position end) {
+  void note_read(const Access& access, const Iteration& instance, const Lifetime& step) {
     const Tensor& tensor = model_.tensors[access.tensor];
     for_each_read(model_, model_.operators[instance.op], access, instance.index, [&](std::int64_t row) {
       const auto granule = static_cast<std::size_t>(row / tensor.granule);
       Lifetime& life = table_.lives[access.tensor][granule];
-      life.upper = std::max(life.upper, end);
+      life.upper = std::max(life.upper, step.upper);
       count(tensor.bytes_per_row, table_.traffic[access.tensor][granule]);
+      note_access(access.tensor, granule, {step.lower, step.upper - 1, tensor.bytes_per_row});
     });
+  }
+
+  void note_access(std::size_t t, std::size_t granule, const RowAccess& access) {
+    if (!wants_accesses_) return;
+    auto& all = table_.accesses[t][granule];
+    if (!all.empty() && access.first <= all.back().last) {
+      all.back().last = std::max(all.back().last, access.last);
+      all.back().bytes += access.bytes;
+      all.back().writes = all.back().writes || access.writes;
+    } else {
+      all.push_back(access);
+    }
+  }
+
+  /// What no iteration writes is given at the start.
+  void complete_accesses() {
+    for (std::size_t t = 0; t < table_.accesses.size(); ++t) {
+      for (std::size_t g = 0; g < table_.accesses[t].size(); ++g) {
+        auto& all = table_.accesses[t][g];
+        const Position begin = table_.lives[t][g].lower;
+        if (all.empty() || all.front().first > begin) all.insert(all.begin(), RowAccess{begin, begin});
+        all.front().writes = true;
+      }
+    }
   }
 
   void note_written(std::size_t t, const Iteration& instance, const Lifetime& step) {
@@ -108,9 +138,25 @@ class Recorder {
       lives[g].upper = step.upper;
       if (op.source)  // what arrives is the caller's work
         count(program_.granules[program_.ranges[t].first + g].bytes, table_.traffic[t][g]);
+      note_write_access(t, g, op, lives[g].lower, step.lower);
       if (!model_.tensors[t].leaves || !is_there) continue;
       table_.steps.push_back(passage<Leave>(model_.tensors[t], static_cast<std::int64_t>(g)));
       lives[g].upper = static_cast<Position>(table_.steps.size());
+      note_access(t, g, {lives[g].upper - 1, lives[g].upper - 1});
+    }
+  }
+
+  /// A granule that is added up stays where it is until it is complete.
+  void note_write_access(std::size_t t, std::size_t granule, const Operator& op, Position since,
+                         Position at) {
+    if (!wants_accesses_) return;
+    auto& all = table_.accesses[t][granule];
+    const Bytes bytes = op.source ? program_.granules[program_.ranges[t].first + granule].bytes : 0;
+    if (!all.empty() && since < at && all.back().first >= since) {
+      all.back().last = at;
+      all.back().bytes += bytes;
+    } else {
+      note_access(t, granule, {at, at, bytes, true});
     }
   }
 
@@ -120,6 +166,7 @@ class Recorder {
 
   const RowModel& model_;
   const RowProgram& program_;
+  bool wants_accesses_;
   RowTimetable table_{};
 };
 
@@ -135,8 +182,8 @@ RowRange rows_of(const Tensor& tensor, std::int64_t granule) {
 }
 
 RowTimetable timetable_of(const RowModel& model, const RowProgram& program,
-                          std::span<const IterationId> order) {
-  return Recorder(model, program).run(order);
+                          std::span<const IterationId> order, bool wants_accesses) {
+  return Recorder(model, program, wants_accesses).run(order);
 }
 
 }  // namespace stowage::stream

@@ -11,6 +11,14 @@
 
 namespace stowage::stream {
 
+/// Steps that write or read a granule, while its bytes must not move.
+struct RowAccess {
+  Position first = 0;
+  Position last = 0;
+  Bytes bytes = 0;      ///< That operators read and write.
+  bool writes = false;  ///< It is there from this access on: written, given or arrived.
+};
+
 /// An order of iterations as the steps of a plan, and live ranges.
 struct RowTimetable {
   std::vector<Step> steps{};  ///< Of model 0.
@@ -18,6 +26,8 @@ struct RowTimetable {
   std::vector<std::vector<Lifetime>> lives{};
   /// Of each tensor's granules: bytes that operators read and write, at most `largest_value`.
   std::vector<std::vector<Bytes>> traffic{};
+  /// Of each tensor's granules, in the order of time, if they are wanted.
+  std::vector<std::vector<std::vector<RowAccess>>> accesses{};
   std::vector<std::optional<Lifetime>> sums{};  ///< Of each operator that keeps sums.
   /// Of each operator that keeps sums: its steps, and those of the second pass.
   std::vector<std::vector<std::size_t>> summing{};
@@ -29,6 +39,6 @@ struct RowTimetable {
 
 /// The order must be legal. If an output leaves by rows, a step for that follows each step that writes some.
 [[nodiscard]] RowTimetable timetable_of(const RowModel& model, const RowProgram& program,
-                                        std::span<const IterationId> order);
+                                        std::span<const IterationId> order, bool wants_accesses = false);
 
 }  // namespace stowage::stream

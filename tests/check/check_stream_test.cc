@@ -189,16 +189,16 @@ TEST(CheckStream, FindsStepsThatAreNotThoseOfTheNetwork) {
        {"sums out of turn", swap(2, 5), order, {"row 2 of operator 'Pool-3'", "expected row 0"}}});
 }
 
-TEST(CheckStream, UnderstandsNoCopiesAndNoState) {
+TEST(CheckStream, UnderstandsNoState) {
   expect_wrong(
       line(), line_plan(),
       {{"two models", [](Plan& plan) { plan.models.push_back(plan.models[0]); }, accounting, {"2 models"}},
-       {"a copy",
+       {"a copy to where the tensor has no view",
         [](Plan& plan) {
           steps(plan).push_back(Copy{0, 0, 1});
         },
         format,
-        {"step 6", "copy"}},
+        {"step 6", "no view"}},
        {"a copy removed",
         [](Plan& plan) {
           plan.copies_removed = {1, 2};

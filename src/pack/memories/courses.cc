@@ -18,51 +18,12 @@
 #include "pack/bounds.h"
 #include "pack/memories/exact.h"
 #include "pack/memories/memories.h"
+#include "pack/memories/stretched.h"
 #include "pack/occupancy.h"
 #include "pack/placing.h"
 
 namespace stowage::memories {
 namespace {
-
-/// Old positions and the copies before each of them.
-class Stretched {
- public:
-  explicit Stretched(Position end) : spills_(static_cast<std::size_t>(end) + 1), fetches_(spills_.size()) {}
-
-  /// Counts a copy before the operator at that position; returns its index among copies of its kind there.
-  std::size_t add_spill(Position before) { return spills_[static_cast<std::size_t>(before)]++; }
-  std::size_t add_fetch(Position before) { return fetches_[static_cast<std::size_t>(before)]++; }
-
-  void finish() {
-    Position copies = 0;
-    for (std::size_t p = 0; p < spills_.size(); ++p) {
-      first_copies_.push_back(static_cast<Position>(p) + copies);
-      copies += static_cast<Position>(spills_[p] + fetches_[p]);
-      positions_.push_back(static_cast<Position>(p) + copies);
-    }
-  }
-
-  [[nodiscard]] Position of(Position old) const { return positions_[static_cast<std::size_t>(old)]; }
-  [[nodiscard]] Position first_copy_before(Position old) const {
-    return first_copies_[static_cast<std::size_t>(old)];
-  }
-  [[nodiscard]] Position spill(Position before, std::size_t which) const {
-    return first_copy_before(before) + static_cast<Position>(which);
-  }
-  [[nodiscard]] Position fetch(Position before, std::size_t which) const {
-    return spill(before, spills_[static_cast<std::size_t>(before)] + which);
-  }
-  /// The end of a life that ended at `old`; no copies before `old` are included.
-  [[nodiscard]] Position upper(Position old) const { return old == 0 ? 0 : of(old - 1) + 1; }
-
-  std::vector<Position> positions() { return std::move(positions_); }
-
- private:
-  std::vector<std::size_t> spills_;  ///< Per old position, the copies between it and the one before.
-  std::vector<std::size_t> fetches_;
-  std::vector<Position> first_copies_;
-  std::vector<Position> positions_;
-};
 
 /// Makes the new problem.
 class Realiser {

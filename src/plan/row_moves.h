@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pack/placing.h"
+#include "plan/row_placing.h"
+#include "stowage/plan.h"
+#include "stowage/problem.h"
+
+namespace stowage::plan {
+
+/// What moving rows has come to.
+struct RowMoves {
+  std::int64_t cost_bound = 0;  ///< No choice of memories and moves costs less, in this order of these rows.
+  bool is_cut = false;          ///< With more time the plan may cost less.
+};
+
+/// Moves rows of a placed plan of one network between memories where that costs less; see row_moves.cc. Changes steps,
+/// buffers, places and views. The cost never rises, and no memory exceeds its capacity. None: nothing can be known or
+/// moved.
+[[nodiscard]] std::optional<RowMoves> move_rows(const PlacedRows& rows, const std::vector<Memory>& memories,
+                                                const pack::Control& control, Plan& plan);
+
+}  // namespace stowage::plan

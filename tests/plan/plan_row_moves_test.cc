@@ -1,0 +1,272 @@
+// Rows that move between memories: plans are right, run bit for bit, and cost no more than without moves; plans that were
+// changed are refused.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "image_networks.h"
+#include "long_tests.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/import.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+
+namespace stowage {
+namespace {
+
+using testing::ImageMaker;
+using testing::pick;
+using testing::Random;
+
+PlanOptions in_two_memories(Bytes fast, Io io, Moves moves = Moves::allowed) {
+  PlanOptions options;
+  options.io = io;
+  options.stream.emplace();
+  options.stream->layout = StreamLayout::granules;
+  options.alignment = 1;
+  options.memories = {{.name = "SRAM", .capacity = fast}, {.name = "PSRAM", .cost = 10}};
+  options.moves = moves;
+  options.solve.effort = 200;
+  return options;
+}
+
+PlanResult planned(const Network& network, const PlanOptions& options) {
+  PlanResult result = make_plan(network.input, options);
+  for (const Fault& fault : result.faults) ADD_FAILURE() << fault.what;
+  return result;
+}
+
+std::vector<Position> copies_in(const Plan& plan) {
+  std::vector<Position> copies;
+  const std::vector<Step>& steps = plan.clocks[0].steps;
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    if (std::holds_alternative<Copy>(steps[at])) copies.push_back(static_cast<Position>(at));
+  }
+  return copies;
+}
+
+const Copy& copy_at(const Plan& plan, Position at) {
+  return std::get<Copy>(plan.clocks[0].steps[static_cast<std::size_t>(at)]);
+}
+
+/// An image, a chain of convolutions on it, and their sum: rows of the image wait long.
+Network with_a_skip(int count) {
+  Random random(3);
+  ImageMaker images(random);
+  const TensorId image = images.add_tensor(TensorKind::input, {1, 2, 24, 8});
+  const TensorId first = images.apply("Relu", {image}, {1, 2, 24, 8});
+  TensorId x = first;
+  for (int i = 0; i < count; ++i)
+    x = images.apply("Conv", {x, images.weight({2, 2, 3, 1})}, {1, 2, 24, 8},
+                     {{"pads", std::vector<std::int64_t>{1, 0, 1, 0}}});
+  x = images.apply("Add", {x, first}, {1, 2, 24, 8});
+  images.apply("Add", {x, first}, {1, 2, 24, 8});
+  return images.take(0);
+}
+
+std::string json_of(const Plan& plan) {
+  std::ostringstream out;
+  write_json(plan, out);
+  return out.str();
+}
+
+TEST(PlanRowMoves, FetchRowsThatWaitLong) {
+  const Network network = with_a_skip(6);
+  std::size_t copies = 0;
+  for (const Bytes fast : {500, 700, 900, 1100}) {
+    const Plan still = planned(network, in_two_memories(fast, Io::rows, Moves::none)).plan;
+    const Plan moving = planned(network, in_two_memories(fast, Io::rows)).plan;
+    ASSERT_TRUE(is_streamed(moving));
+    EXPECT_TRUE(copies_in(still).empty());
+    EXPECT_LE(moving.summary.cost, still.summary.cost);
+    EXPECT_LE(moving.summary.cost_bound, moving.summary.cost);
+    EXPECT_EQ(parse_plan(json_of(moving)), moving);
+    const RunResult run = run_plan(network, moving, {.check = RunCheck::tensors});
+    EXPECT_FALSE(run.fault) << run.fault->what;
+    copies += copies_in(moving).size();
+  }
+  EXPECT_GT(copies, 0U);
+}
+
+TEST(PlanRowMoves, SeveralNetworksAreRefused) {
+  const Network network = with_a_skip(1);
+  std::vector<Input> inputs{network.input, network.input};
+  inputs[1].info.name = "other";
+  EXPECT_THROW((void)make_plan(inputs, in_two_memories(1200, Io::arena)), UsageError);
+}
+
+/// The plan without that step: all that follows comes one position earlier.
+Plan without_step(Plan plan, Position at) {
+  auto& steps = plan.clocks[0].steps;
+  steps.erase(steps.begin() + at);
+  const auto shift = [&](Lifetime& life) {
+    if (life.lower > at) --life.lower;
+    if (life.upper > at) --life.upper;
+  };
+  for (Buffer& buffer : plan.buffers) {
+    for (Piece& piece : buffer.pieces) shift(piece.life);
+  }
+  for (PlannedTensor& tensor : plan.tensors) {
+    for (View& view : tensor.views) shift(view.life);
+  }
+  return plan;
+}
+
+/// The copy comes after the next step that is none.
+Plan with_late_copy(Plan plan, Position at) {
+  auto& steps = plan.clocks[0].steps;
+  const auto copy = steps.begin() + at;
+  const auto next =
+      std::find_if(copy, steps.end(), [](const Step& it) { return !std::holds_alternative<Copy>(it); });
+  if (next != steps.end()) std::rotate(copy, copy + 1, next + 1);
+  return plan;
+}
+
+/// The copy comes before the last step that is none.
+Plan with_early_copy(Plan plan, Position at) {
+  auto& steps = plan.clocks[0].steps;
+  auto before = steps.begin() + at;
+  while (before != steps.begin() && std::holds_alternative<Copy>(*std::prev(before))) --before;
+  if (before != steps.begin()) std::rotate(std::prev(before), steps.begin() + at, steps.begin() + at + 1);
+  return plan;
+}
+
+bool is_fetch(const Plan& plan, const Copy& copy) {
+  return plan.places[copy.to].memory < plan.places[copy.from].memory;
+}
+
+struct Seen {
+  std::uint64_t moved = 0;      ///< Plans with copies.
+  std::uint64_t in_turn = 0;    ///< Copies of buffers that rows of several tensors have in turn.
+  std::uint64_t of_blocks = 0;  ///< Plans with copies of blocks.
+  std::uint64_t mutants = 0;
+};
+
+void expect_refused(const Plan& plan, const Graph& graph, const std::string& what, Seen& seen) {
+  ++seen.mutants;
+  EXPECT_FALSE(check_plan(plan, {&graph, 1}).empty()) << what;
+}
+
+void expect_mutants_refused(const Plan& plan, const Graph& graph, Random& random, Seen& seen) {
+  const std::vector<Position> copies = copies_in(plan);
+  for (int i = 0; i < 3; ++i) {
+    const Position at = copies[static_cast<std::size_t>(pick(random, 0, std::ssize(copies) - 1))];
+    const Copy& copy = copy_at(plan, at);
+    const std::string where = " of step " + std::to_string(at);
+    expect_refused(without_step(plan, at), graph, "a copy left out" + where, seen);
+    if (is_fetch(plan, copy)) expect_refused(with_late_copy(plan, at), graph, "a late fetch" + where, seen);
+    if (!is_fetch(plan, copy))
+      expect_refused(with_early_copy(plan, at), graph, "an early spill" + where, seen);
+    Plan turned = plan;
+    std::swap(std::get<Copy>(turned.clocks[0].steps[static_cast<std::size_t>(at)]).from,
+              std::get<Copy>(turned.clocks[0].steps[static_cast<std::size_t>(at)]).to);
+    expect_refused(turned, graph, "a copy back" + where, seen);
+    if (copy.rows) {
+      Plan other = plan;
+      Copy& of_others = std::get<Copy>(other.clocks[0].steps[static_cast<std::size_t>(at)]);
+      const std::int64_t by = of_others.rows->begin > 0 ? -1 : 1;
+      of_others.rows->begin += by;
+      of_others.rows->end += by;
+      expect_refused(other, graph, "a copy of other rows" + where, seen);
+    }
+    if (!is_fetch(plan, copy)) continue;
+    Plan stale =
+        plan;  // the fast view is there before the fetch, so that steps read it, or others need its bytes
+    for (View& view : stale.tensors[copy.tensor].views) {
+      if (view.buffer != copy.to) continue;
+      view.life.lower = 0;
+    }
+    stale.buffers[copy.to].pieces[0].life.lower = 0;
+    expect_refused(stale, graph, "a stale view" + where, seen);
+  }
+}
+
+void note(const Plan& plan, Seen& seen) {
+  const std::vector<Position> copies = copies_in(plan);
+  seen.moved += copies.empty() ? 0 : 1;
+  std::map<std::size_t, std::set<std::size_t>> held;
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+    for (const View& view : plan.tensors[t].views) held[view.buffer].insert(t);
+  }
+  bool has_block = false;
+  for (const Position at : copies) {
+    seen.in_turn += held[copy_at(plan, at).from].size() > 1 || held[copy_at(plan, at).to].size() > 1 ? 1 : 0;
+    has_block = has_block || copy_at(plan, at).block;
+  }
+  seen.of_blocks += has_block ? 1 : 0;
+}
+
+TEST(PlanRowMoves, OfManyNetworksAreRightAndRun) {
+  Random random(5);
+  Seen seen;
+  std::uint64_t dearer = 0;
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 2000 : 60);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const Network network = testing::random_images(random);
+    PlanOptions options = in_two_memories(1, static_cast<Io>(pick(random, 0, 2)));
+    options.alias = static_cast<Alias>(pick(random, 0, 2));
+    options.stream->recompute = pick(random, 0, 3) == 0 ? 1.5 : 1;
+    if (pick(random, 0, 4) == 0) options.stream->granule = 2;
+    if (pick(random, 0, 3) == 0) options.memories.push_back({.name = "DRAM", .cost = 30});
+    PlanOptions one = options;
+    one.memories = {{.name = "arena"}};
+    one.moves = Moves::none;
+    const Bytes peak = planned(network, one).plan.summary.peak;
+    options.memories[0].capacity = std::max<Bytes>(1, peak * pick(random, 3, 9) / 10);
+    const PlanResult result = planned(network, options);
+    ASSERT_TRUE(result.faults.empty()) << i;
+    const Plan& plan = result.plan;
+    EXPECT_LE(plan.summary.cost_bound, plan.summary.cost);
+    EXPECT_LE(plan.memories[0].peak, *options.memories[0].capacity);
+    EXPECT_EQ(parse_plan(json_of(plan)), plan);
+    options.moves = Moves::none;
+    dearer += plan.summary.cost > planned(network, options).plan.summary.cost ? 1 : 0;
+    if (!is_streamed(plan) || copies_in(plan).empty()) continue;
+    note(plan, seen);
+    const RunResult run = run_plan(network, plan, {.check = RunCheck::tensors});
+    ASSERT_FALSE(run.fault) << i << ": " << run.fault->what;
+    expect_mutants_refused(plan, network.graph(), random, seen);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << i;
+  }
+  EXPECT_LE(dearer, cases / 50);
+  EXPECT_GT(seen.moved, cases / 5);
+  EXPECT_GT(seen.in_turn, 0U);
+  EXPECT_GT(seen.mutants, cases);
+  std::cout << seen.moved << " plans with moves, " << seen.in_turn << " copies of rows in turn, "
+            << seen.of_blocks << " plans with copies of blocks, " << seen.mutants << " mutants\n";
+}
+
+/// Of real models: no more than without moves, and they run.
+TEST(PlanRowMoves, OfModels) {
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models" / "tflite";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  for (const auto& [name, capacity] : {std::pair("person_detect", 5808), std::pair("mcunet_vww", 8512)}) {
+    const Network network = read_network(folder / (std::string(name) + ".tflite"));
+    PlanOptions options = in_two_memories(capacity, Io::rows);
+    options.stream->layout = StreamLayout::automatic;
+    options.alignment = 16;
+    options.solve.effort = 2000;
+    const Plan moving = planned(network, options).plan;
+    options.moves = Moves::none;
+    const Plan still = planned(network, options).plan;
+    EXPECT_LE(moving.summary.cost, still.summary.cost) << name;
+    EXPECT_FALSE(copies_in(moving).empty()) << name;
+    const RunResult run = run_plan(network, moving, {.check = RunCheck::tensors});
+    EXPECT_FALSE(run.fault) << name << ": " << run.fault->what;
+  }
+}
+
+}  // namespace
+}  // namespace stowage
