@@ -107,7 +107,7 @@ class Machine {
   void call(std::span<const PlacedPart> allowed, const Body& body);
   /// Provides as many bytes of scratch memory.
   void reserve(Bytes scratch);
-  [[nodiscard]] std::byte* scratch() const { return scratch_.data(); }
+  [[nodiscard]] std::byte* scratch();
 
   [[nodiscard]] const Setting& setting() const { return setting_; }
   [[nodiscard]] const Program& program() const { return setting_.program; }
@@ -149,7 +149,7 @@ class Machine {
 
   Setting setting_;
   std::vector<bool> is_written_;  ///< Per tensor: at least a part of it.
-  AlignedBytes scratch_;
+  AlignedBytes scratch_{};        ///< Null until a kernel needs it.
   std::string who_ = "the caller";
   std::vector<Bytes> highest_{};
   std::size_t report_ = 0;  ///< Of the present step, in the result.
