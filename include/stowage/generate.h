@@ -60,6 +60,7 @@ struct Package {
   Bytes state = 0;    ///< Of a run that is under way, if inputs come by rows; and what is kept between runs.
   Bytes weights = 0;  ///< Constants: weights, biases, scales, tables of results.
   Bytes control = 0;  ///< Tables that say what runs when, and where rows are.
+  Bytes layers = 0;   ///< What kernels are told of layers: sizes, scales, where weights are.
   std::size_t steps = 0;
   std::int64_t multiplies = 0;
 };

@@ -170,9 +170,11 @@ ExitStatus run_generate(const GenerateCommand& command) {
   base::print(
       summary_stream(),
       "{} in {}\narena    {:>10} bytes\nstate    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\n"
+      "layers   {:>10} bytes\n"
       "steps    {:>10}\ntest     {:>10}{}\n",
       wanted.name, command.directory, package.arena, package.state, package.weights, package.control,
-      package.steps, test.verdict == PackageTest::Verdict::passed ? "passed" : "not run", test.words);
+      package.layers, package.steps, test.verdict == PackageTest::Verdict::passed ? "passed" : "not run",
+      test.words);
   print_shortfalls(made.planned.plan);
   std::cout.flush();
   return report_fit(made.planned);

@@ -1,6 +1,8 @@
 // Operators that only move elements, in an order that our own kernel says: it is given the numbers of the input's
-// elements, and what comes out is where each element of the output is from. Such an order is a sum of index * stride
-// over some dimensions, which are found in it. Operators whose output is always the same are constants.
+// elements, from 1, and what comes out is where each element of the output is from; 0 is filling. Such an order is a sum
+// of index * stride over some dimensions, which are found in it. If it is not, a table has the runs of elements that
+// follow each other: those of SPACE_TO_BATCH_ND are places with all their channels. Operators whose output is always
+// the same are constants.
 //
 // Cost: a run of the kernel, and linear in its elements.
 
@@ -16,6 +18,7 @@
 #include "generate/moves.h"
 #include "generate/text.h"
 #include "kernels/kernels.h"
+#include "kernels/tflite/remap.h"
 
 namespace stowage::generate {
 namespace {
@@ -40,7 +43,7 @@ std::vector<Element> run_kernel(const kernels::Signature& signature, const Origi
   return output;
 }
 
-/// Where each element of the output is from.
+/// Where each element of the output is from: 1 is the first one, 0 is none.
 Origins origins_of(kernels::Signature signature) {
   constexpr std::int64_t most_elements = 1 << 28;  // a GB of numbers
   const std::int64_t count = kernels::count_of(signature.inputs.at(0).value().shape);
@@ -53,7 +56,7 @@ Origins origins_of(kernels::Signature signature) {
   signature.inputs[0]->is_constant = false;
   signature.inputs[0]->constant = {};
   Origins all(static_cast<std::size_t>(count));
-  std::iota(all.begin(), all.end(), 0);
+  std::iota(all.begin(), all.end(), 1);
   return run_kernel<std::int32_t>(signature, all);
 }
 
@@ -75,19 +78,57 @@ std::optional<MoveDimension> take_dimension(Origins& numbers) {
   return MoveDimension{static_cast<std::int64_t>(run), step};
 }
 
-void emit_asked(Writer& writer) {
-  Origins origins = origins_of(writer.seen());
-  if (origins.empty()) return;
-  const std::int64_t begin = origins[0];
+/// None if the elements are in no order of dimensions.
+std::optional<std::vector<MoveDimension>> dimensions_of(Origins origins) {
+  if (std::ranges::find(origins, 0) != origins.end()) return std::nullopt;
   std::vector<MoveDimension> dimensions;
   while (origins.size() > 1) {
     const auto next = take_dimension(origins);
-    if (!next) refuse("its elements are in no order of dimensions");
+    if (!next) return std::nullopt;
     dimensions.insert(dimensions.begin(), *next);
   }
+  return dimensions;
+}
+
+/// The elements of a run: as many follow each other in the input, or are filling, from each multiple on.
+std::size_t run_of(const Origins& origins) {
+  std::size_t common = origins.size();
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < origins.size(); ++i) {
+    const bool follows = origins[i] == (origins[i - 1] == 0 ? 0 : origins[i - 1] + 1);
+    if (follows) continue;
+    common = std::gcd(common, i - begin);
+    begin = i;
+  }
+  return std::gcd(common, origins.size() - begin);
+}
+
+void call_runs(Writer& writer, const Origins& origins, const std::string& from, const std::string& to) {
+  const std::size_t run = run_of(origins);
+  Origins firsts;
+  for (std::size_t i = 0; i < origins.size(); i += run) firsts.push_back(origins[i] - 1);
+  const kernels::Argument& output = writer.signature().outputs.at(0).value();
+  std::string filling;
+  for (const std::byte byte : kernels::zero_of(output))
+    filling += fmt::format("{}{}", filling.empty() ? "" : ", ", static_cast<int>(byte));
+  const std::string table = writer.sources().array(
+      "runs_" + writer.number(), "runs of operator " + writer.number(), DType::int32, firsts);
+  const std::string layer =
+      writer.layer("stowage_runs_shape", fmt::format("{}, {}, {}, {}, {{{}}}", table, firsts.size(), run,
+                                                     kernels::element_size(output.dtype), filling));
+  writer.need("stowage_runs");
+  writer.need("stowage_movement");
+  writer.line(fmt::format("stowage_copy_from_runs(&{}, {}, {});", layer, from, to));
+}
+
+void emit_asked(Writer& writer) {
+  const Origins origins = origins_of(writer.seen());
+  if (origins.empty()) return;
   const Operand in = writer.input(0);
   const Operand out = writer.output();
-  call_move(writer, dimensions, begin, in.at, out.at);
+  if (const auto dimensions = dimensions_of(origins))
+    return call_move(writer, *dimensions, origins[0] - 1, in.at, out.at);
+  call_runs(writer, origins, in.at, out.at);
 }
 
 /// A row of the output is a part of a row of the input: of each place, one line of its block.
@@ -126,6 +167,8 @@ EmitPart asked_movement_operators() {
   return {{"BATCH_TO_SPACE_ND", emit_asked},
           {"BROADCAST_TO", emit_asked},
           {"DEPTH_TO_SPACE", emit_depth_to_space, RowHandling::own},
+          {"REVERSE_V2", emit_asked},
+          {"SPACE_TO_BATCH_ND", emit_asked},
           {"SPACE_TO_DEPTH", emit_asked},
           {"STRIDED_SLICE", emit_asked},
           {"TILE", emit_asked},

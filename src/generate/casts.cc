@@ -1,4 +1,4 @@
-// Cast of both formats, and Clip: functions of elements whose C depends on types and on which operands there are.
+// Cast of both formats, Clip and FILL: functions of elements whose C depends on types and on which operands there are.
 
 #include <fmt/format.h>
 
@@ -81,6 +81,15 @@ void emit_clip(Writer& writer) {
   write_loops(writer, inputs, writer.output(), element_lines(inputs, dtype, text));
 }
 
+// FILL
+
+void emit_fill(Writer& writer) {
+  const Operand out = writer.output();
+  std::vector<LoopInput> inputs{loop_input(writer, 1)};
+  inputs[0].operand.shape = {};
+  write_loops(writer, inputs, out, element_lines(inputs, out.dtype, "a"));
+}
+
 }  // namespace
 
 EmitPart cast_operators() {
@@ -88,7 +97,8 @@ EmitPart cast_operators() {
   return {{"Cast", emit_cast, each},
           {"CastLike", emit_cast, each},
           {"CAST", emit_cast, each},
-          {"Clip", emit_clip, each}};
+          {"Clip", emit_clip, each},
+          {"FILL", emit_fill}};
 }
 
 }  // namespace stowage::generate

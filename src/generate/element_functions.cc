@@ -52,6 +52,10 @@ constexpr std::string_view text_of_sum = "(N)((U)a + (U)b)";
 constexpr std::string_view text_of_difference = "(N)((U)a - (U)b)";
 constexpr std::string_view text_of_product = "(N)((U)a * (U)b)";
 constexpr std::string_view text_of_quotient = "b == 0 ? 0 : ((U)b + 1 == 0 ? (N)(0 - (U)a) : (N)(a / b))";
+constexpr std::string_view text_of_floored_quotient =
+    "b == 0 ? 0 : ((U)b + 1 == 0 ? (N)(0 - (U)a) : (N)(a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0)))";
+constexpr std::string_view text_of_floored_rest =
+    "b == 0 || (U)b + 1 == 0 ? 0 : (N)(a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0))";
 constexpr std::string_view text_of_negative = "(N)(0 - (U)a)";
 constexpr std::string_view text_of_larger = "isnan(a) || !(b > a || isnan(b)) ? a : b";
 constexpr std::string_view text_of_smaller = "isnan(a) || !(b < a || isnan(b)) ? a : b";
@@ -151,8 +155,8 @@ std::vector<ElementFunction> functions_of_tflite() {
       {"EQUAL", "a == b", "a == b", "a == b"},
       {"EXP", "expf(a)"},
       {"FLOOR", "floorf(a)"},
-      {"FLOOR_DIV", "floorf(a / b)", "", "", {}, if_given},
-      {"FLOOR_MOD", "stowage_floor_mod_f32(a, b)", "", "", {}, if_given},
+      {"FLOOR_DIV", "floorf(a / b)", text_of_floored_quotient, "", {}, if_given},
+      {"FLOOR_MOD", "stowage_floor_mod_f32(a, b)", text_of_floored_rest, "", {}, if_given},
       {"GREATER", "a > b", "a > b", "a > b"},
       {"GREATER_EQUAL", "a >= b", "a >= b", "a >= b"},
       {"HARD_SWISH", "a * stowage_clamp_f32(a + 3.0F, 0.0F, 6.0F) / 6.0F"},

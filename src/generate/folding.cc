@@ -75,6 +75,9 @@ std::vector<FoldRow> folds() {
       {"GlobalMaxPool", {"float", "-INFINITY", "t < x ? x : t", "t"}},
       {"MEAN", {"float", "0.0F", "t + x", "t / C"}},
       {"SUM", {"float", "0.0F", "t + x", "t"}, {"int64_t", "0", wide_sum, "t"}},
+      {"REDUCE_PROD",
+       {"float", "1.0F", "t * x", "t"},
+       {"N", "1", "(int32_t)((uint32_t)t * (uint32_t)x)", "t"}},
       {"REDUCE_MAX", {"float", least_real, "x > t ? x : t", "t"}, larger_integer},
       {"REDUCE_MIN", {"float", most_real, "x < t ? x : t", "t"}, smaller_integer},
   };

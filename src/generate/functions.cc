@@ -148,18 +148,21 @@ class FunctionWriter {
   static constexpr std::string_view inner = "    ";
 
   Function write_bodies(StepKind& kind, const Operator& op) {
-    const bool is_loop = op.type == "Loop", is_while = op.type == "WHILE";
-    if (!is_loop && !is_while && op.type != "If" && op.type != "IF")
+    const bool is_loop = op.type == "Loop", is_while = op.type == "WHILE", is_scan = op.type == "Scan";
+    if (!is_loop && !is_while && !is_scan && op.type != "If" && op.type != "IF")
       refuse("it runs a body, for which no C is generated");
-    const std::string obstacle = run::obstacle_to_control_flow(graph_, op);
+    const Attributes& attributes = sources_.network().details.at(kind.subgraph).at(kind.op).attributes;
+    const std::string obstacle = run::obstacle_to_control_flow(graph_, op, attributes);
     if (!obstacle.empty()) refuse("{}", obstacle);
     kind.bodies.resize(op.bodies.size());
     Function function{.name = function_name(op, number_of(sources_, kind))};
     std::string& callees = function.callees;
-    function.text = fmt::format("static void {}(uint8_t *const *memory) {{\n{}}}\n", function.name,
-                                is_loop    ? loop_text(kind, op, callees)
-                                : is_while ? while_text(kind, op, callees)
-                                           : branches_text(kind, op, callees));
+    function.text =
+        fmt::format("static void {}(uint8_t *const *memory) {{\n{}}}\n", function.name,
+                    is_loop    ? loop_text(kind, op, callees)
+                    : is_while ? while_text(kind, op, callees)
+                    : is_scan  ? scan_text(kind, op, run::scanning_of(graph_, op, attributes), callees)
+                               : branches_text(kind, op, callees));
     return function;
   }
 
@@ -186,9 +189,6 @@ class FunctionWriter {
     const std::vector<TensorId> carried(body.inputs.begin() + 2, body.inputs.end());
     const std::vector<TensorId> next(body.outputs.begin() + 1,
                                      body.outputs.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size()));
-    if (std::any_of(op.outputs.begin() + std::ssize(carried), op.outputs.end(),
-                    [](const auto& output) { return output.has_value(); }))
-      refuse("it collects a value of each round");
     const bool has_condition = op.inputs.size() > 1 && op.inputs[1];
     std::string text = fmt::format("  const int64_t most = {};\n",
                                    op.inputs[0] ? element_of(*op.inputs[0], "int64_t") : "INT64_MAX");
@@ -199,8 +199,71 @@ class FunctionWriter {
     text += assignment(body.inputs[0], "int64_t", "round") + assignment(body.inputs[1], "uint8_t", "1");
     text += calls_text(kind, 0, definitions);
     text += fmt::format("    goes_on = {};\n", condition_of(body.outputs[0]));
+    for (std::size_t i = carried.size(); i < op.outputs.size(); ++i)
+      if (op.outputs[i]) text += collected_text(kind, body.outputs.at(i + 1), *op.outputs[i], "round");
     text += copies_at(last_position(kind, 0), pairs_of(next, carried), inner) + "  }\n";
     return text + copies_at(last_position(kind, 0), results_of(carried, op), outer);
+  }
+
+  /// Inputs and inputs of the body: carried values, and those of which each round gets a part. Results: carried values,
+  /// and those of which each round makes a part.
+  std::string scan_text(StepKind& kind, const Operator& op, const run::Scanning& scan,
+                        std::string& definitions) {
+    const Subgraph& body = graph_.subgraphs[op.bodies[0]];
+    const std::vector<TensorId> operands = present(op.inputs, 0);
+    const auto carried_of = [&](const std::vector<TensorId>& all) {
+      return std::vector<TensorId>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(scan.carried));
+    };
+    const std::vector<TensorId> carried = carried_of(body.inputs);
+    const auto place = [&](bool is_backward) {
+      return is_backward ? fmt::format("{} - round", scan.rounds - 1) : "round";
+    };
+    std::string text = "  int64_t round;\n";
+    text += copies_at(first_position(kind, 0), pairs_of(carried_of(operands), carried), outer);
+    text += fmt::format("  for (round = 0; round < {}; round++) {{\n", scan.rounds);
+    for (std::size_t i = scan.carried; i < operands.size(); ++i) {
+      if (sources_.plan().tensors[body.inputs[i]].views.empty())
+        continue;  // no operator of the body reads it
+      sources_.move_to(first_position(kind, 0));
+      text += part_text(operands[i], body.inputs[i], place(scan.is_backward[i]), true);
+    }
+    text += calls_text(kind, 0, definitions);
+    for (std::size_t i = scan.carried; i < op.outputs.size(); ++i)
+      if (op.outputs[i])
+        text += collected_text(kind, body.outputs[i], *op.outputs[i], place(scan.is_collected_backward[i]));
+    text += copies_at(last_position(kind, 0), pairs_of(carried_of(body.outputs), carried), inner) + "  }\n";
+    return text + copies_at(last_position(kind, 0), results_of(carried, op), outer);
+  }
+
+  /// Copies part `number` (C) of a tensor to another one, which is as large, or the other way round; not what is out of
+  /// it.
+  std::string part_text(TensorId all, TensorId one, const std::string& number, bool is_read) {
+    constexpr Bytes most_parts = 65535;
+    const Bytes bytes = graph_.tensors[one].bytes;
+    if (bytes == 0) return "";
+    const Bytes parts = graph_.tensors[all].bytes / bytes;
+    if (parts > most_parts) refuse("it goes over {} parts, expected at most {}", parts, most_parts);
+    const auto at = [&](TensorId tensor) {
+      if (sources_.is_constant(tensor))
+        return tensor != all
+                   ? sources_.constant(tensor)
+                   : fmt::format("(const uint8_t *){} + ({}) * {}", sources_.constant(tensor), number, bytes);
+      RowPlace place = sources_.storage(tensor).whole();
+      if (tensor == all) place.pitch = bytes;
+      if (tensor == all) place.rows = place.ring = parts;
+      return fmt::format("stowage_row(memory, &{}, {})", sources_.place(place, tensor),
+                         tensor == all ? fmt::format("(int32_t)({})", number) : "0");
+    };
+    sources_.need("stowage_movement");
+    const std::string copy = fmt::format("stowage_copy_runs({}, 0, {}, 0, {}, 1);\n", at(is_read ? all : one),
+                                         at(is_read ? one : all), bytes);
+    return is_read ? "    " + copy : fmt::format("    if (round < {})\n      {}", parts, copy);
+  }
+
+  /// A value of each round.
+  std::string collected_text(const StepKind& kind, TensorId one, TensorId all, const std::string& number) {
+    sources_.move_to(last_position(kind, 0));
+    return part_text(all, one, number, false);
   }
 
   /// The first body decides whether to continue, the second runs; both get the carried values.

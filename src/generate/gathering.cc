@@ -158,6 +158,41 @@ void emit_scatter_of_elements(Writer& writer) {
   write_places(writer, fmt::format("({})[place] = ({})[i];", out.at, writer.input(2).at), "");
 }
 
+/// Runs of data are joined to those of their segments. Of a segment that there is not, they are left out.
+void emit_segments(Writer& writer) {
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what does not fit
+  const std::string_view type = writer.op().type;
+  const Operand data = writer.input(0);
+  const Operand ids = writer.input(1);
+  const Operand out = writer.output();
+  for (const Operand* const operand : {&data, &ids, &out}) expect_countable(*operand);
+  const bool is_real = out.dtype == DType::float32;
+  const bool is_sum = type.ends_with("SUM"), is_product = type.ends_with("PROD"),
+             is_most = type.ends_with("MAX");
+  const std::string_view first = is_sum       ? "0"
+                                 : is_product ? "1"
+                                 : is_most    ? (is_real ? "-3.40282347e+38F" : "INT32_MIN")
+                                              : (is_real ? "3.40282347e+38F" : "INT32_MAX");
+  const std::string_view joined = is_sum       ? (is_real ? "a + b" : "(int32_t)((uint32_t)a + (uint32_t)b)")
+                                  : is_product ? (is_real ? "a * b" : "(int32_t)((uint32_t)a * (uint32_t)b)")
+                                  : is_most    ? "a > b ? a : b"
+                                               : "a < b ? a : b";
+  const std::int64_t run = kernels::count_of(data.shape, ids.shape.size(), data.shape.size());
+  writer.declare("int32_t i, j;");
+  writer.line(fmt::format("const {} *const data = {};", c_type(data.dtype), data.at));
+  writer.line(fmt::format("const int32_t *const segments = {};", ids.at));
+  writer.line(fmt::format("{} *const out = {};", c_type(out.dtype), out.at));
+  writer.line(fmt::format("for (i = 0; i < {}; i++) out[i] = {};", out.count(), first));
+  writer.line(fmt::format("for (i = 0; i < {}; i++) {{", ids.count()));
+  writer.line(fmt::format("  if (segments[i] < 0 || segments[i] >= {}) continue;", out.shape.at(0)));
+  writer.line(fmt::format("  for (j = 0; j < {}; j++) {{", run));
+  writer.line(fmt::format("    const {} a = out[segments[i] * {} + j], b = data[i * {} + j];",
+                          c_type(out.dtype), run, run));
+  writer.line(fmt::format("    out[segments[i] * {} + j] = {};", run, joined));
+  writer.line("  }");
+  writer.line("}");
+}
+
 /// "s32" of int32: the end of the name of a kernel for elements of this type.
 std::string_view suffix_of(DType dtype) {
   switch (dtype) {
@@ -210,7 +245,11 @@ EmitPart gathering_operators() {
           {"GatherElements", emit_gather_of_elements, RowHandling::own},
           {"OneHot", emit_one_hot, RowHandling::own},
           {"ScatterElements", emit_scatter_of_elements, RowHandling::own},
-          {"TopK", emit_best, RowHandling::own}};
+          {"TopK", emit_best, RowHandling::own},
+          {"UNSORTED_SEGMENT_MAX", emit_segments},
+          {"UNSORTED_SEGMENT_MIN", emit_segments},
+          {"UNSORTED_SEGMENT_PROD", emit_segments},
+          {"UNSORTED_SEGMENT_SUM", emit_segments}};
 }
 
 }  // namespace stowage::generate

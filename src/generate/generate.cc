@@ -240,6 +240,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
   Package package{.state = bytes_of_state(model) + bytes_kept(model),
                   .weights = size_of(sources.arrays()),
                   .control = bytes_of_tables(model) + sources.bytes_of_places(),
+                  .layers = bytes_of_layers(text),
                   .steps = model.schedule.steps.size()};
   for (const PlannedMemory& memory : plan.memories) package.arena += memory.peak;
   for (const Operator& op : network.graph().subgraphs[0].operators)

@@ -1,7 +1,8 @@
-// BatchNormalization of ONNX on float32.
+// BatchNormalization and LRN of ONNX on float32.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -80,10 +81,46 @@ void emit_batch_normalization(Writer& writer) {
                           in.count() / channels));
 }
 
+/// LRN: each number by the size of those of the channels around it, as in our own kernel.
+void emit_local_response(Writer& writer) {
+  const kernels::Signature& signature = writer.seen();
+  static_cast<void>(kernels::prepare(signature, KernelSet::plain));  // refuses what it cannot compute
+  const Operand in = writer.input(0);
+  const Operand out = writer.output();
+  if (in.dtype != DType::float32) refuse("it is not of float32");
+  expect_countable(in);
+  const Attributes& attributes = signature.attributes;
+  const std::int64_t channels = in.shape.at(1);
+  const std::int64_t plane = kernels::count_of(in.shape, 2, in.shape.size());
+  const std::int64_t size = attributes.integer("size", 0);
+  const auto factor = static_cast<double>(attributes.real("alpha", 0.0001F)) / static_cast<double>(size);
+  writer.need_math();
+  writer.declare("int32_t i, c;");
+  writer.line(fmt::format("const float *const from = {};", in.at));
+  writer.line(fmt::format("float *const to = {};", out.at));
+  writer.line(fmt::format("for (i = 0; i < {}; i++) {{", in.count()));
+  writer.line(fmt::format("  const int32_t channel = i / {} % {};", std::max<std::int64_t>(plane, 1),
+                          std::max<std::int64_t>(channels, 1)));
+  writer.line(fmt::format("  const int32_t low = channel < {0} ? 0 : channel - {0};",
+                          std::min((size - 1) / 2, channels)));
+  writer.line(fmt::format("  const int32_t high = channel + {0} < {1} ? channel + {0} : {1};",
+                          std::min(size / 2, channels), channels - 1));
+  writer.line("  double squares = 0.0;");
+  writer.line("  for (c = low; c <= high; c++) {");
+  writer.line(fmt::format("    const double x = (double)from[i + (c - channel) * {}];", plane));
+  writer.line("    squares = squares + x * x;");
+  writer.line("  }");
+  writer.line(fmt::format("  to[i] = (float)((double)from[i] / pow({} + {} * squares, {}));",
+                          literal(static_cast<double>(attributes.real("bias", 1))), literal(factor),
+                          literal(static_cast<double>(attributes.real("beta", 0.75F)))));
+  writer.line("}");
+}
+
 }  // namespace
 
 EmitPart onnx_operators() {
-  return {{"BatchNormalization", emit_batch_normalization, RowHandling::elements}};
+  return {{"BatchNormalization", emit_batch_normalization, RowHandling::elements},
+          {"LRN", emit_local_response}};
 }
 
 }  // namespace stowage::generate

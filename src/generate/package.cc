@@ -167,6 +167,8 @@ std::string readme_of(const Model& model, const Package& package) {
       "| state (RAM) | {3} bytes |\n"
       "| weights and tables of numbers (flash) | {4} bytes |\n"
       "| control (flash) | {5} bytes of tables: {12} |\n"
+      "| layers (flash) | {14} bytes: what kernels are told of sizes, scales and weights |\n"
+      "| all of these (flash) | {15} bytes, beside code |\n"
       "| steps | {6} |\n"
       "| multiplies | {7} |\n\n"
       "Code and stack depend on the compiler: `make size` prints sizes of code. The stack stays below 1 "
@@ -183,7 +185,8 @@ std::string readme_of(const Model& model, const Package& package) {
                              "`Include` to your "
                              "project.\n`make m4 CMSIS_NN=FOLDER CMSIS_CORE=FOLDER` takes them from there.\n"
                            : "",
-      form_of_control(model), licence_text);
+      form_of_control(model), licence_text, package.layers,
+      package.weights + package.control + package.layers);
 }
 
 }  // namespace

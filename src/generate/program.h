@@ -70,6 +70,8 @@ struct Outlet {
 [[nodiscard]] std::string program_of(const Model& model, Sources& sources);
 /// Bytes of tables that say what runs when.
 [[nodiscard]] Bytes bytes_of_tables(const Model& model);
+/// The same of what kernels are told of layers, in the text of NAME.c; see layer_bytes.cc.
+[[nodiscard]] Bytes bytes_of_layers(std::string_view program);
 /// Bytes of tensors that are kept from run to run, outside of the arena.
 [[nodiscard]] Bytes bytes_kept(const Model& model);
 /// Bytes of NAME_state on a machine with pointers of 32 bits.

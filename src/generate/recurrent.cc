@@ -31,8 +31,9 @@ void expect_known(const Writer& writer, const kernels::onnx_ops::Network& n) {
   const kernels::Signature& signature = writer.signature();
   if (signature.inputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
   if (!kernels::onnx_ops::has_usual_activations(signature, n.gates)) refuse("it has activations of its own");
-  if (n.gates == 3 && !n.resets_late)
-    refuse("it resets its state before it multiplies it, for which there is no memory");
+  constexpr std::int64_t most_reset = 128;  // stowage_most_reset
+  if (n.gates == 3 && !n.resets_late && n.hidden > most_reset)
+    refuse("it resets {} cells before it multiplies them, expected at most {}", n.hidden, most_reset);
   if (!signature.has_output(0)) refuse("its first output is left out");
   if (writer.axis() != nullptr) refuse("it runs one sequence after the other");
   if (n.steps == 0) refuse("it has no steps");
@@ -42,11 +43,12 @@ void expect_known(const Writer& writer, const kernels::onnx_ops::Network& n) {
 std::string shape_of(Writer& writer, const kernels::onnx_ops::Network& n) {
   for (const std::size_t i : {3U, 7U})
     if (writer.signature().has_input(i)) static_cast<void>(constant_data(writer, i));
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n    {}, {}, {}, {}, {}, {}, {}}}",
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n    {}, {}, {}, {}, {}, {}, {}}}",
                      n.gates, n.steps, n.batch, n.input, n.hidden, n.directions, n.is_reverse ? 1 : 0,
-                     n.forgets_input ? 1 : 0, literal(n.clip), operand_or_null(writer, 3),
-                     n.has_cells() ? operand_or_null(writer, 7) : "NULL", n.x_at(1, 0), n.x_at(0, 1),
-                     n.y_at(1, 0, 0), n.y_at(0, 1, 0), n.y_at(0, 0, 1), n.state_at(1, 0), n.state_at(0, 1));
+                     n.forgets_input ? 1 : 0, n.gates == 3 && !n.resets_late ? 1 : 0, literal(n.clip),
+                     operand_or_null(writer, 3), n.has_cells() ? operand_or_null(writer, 7) : "NULL",
+                     n.x_at(1, 0), n.x_at(0, 1), n.y_at(1, 0, 0), n.y_at(0, 1, 0), n.y_at(0, 0, 1),
+                     n.state_at(1, 0), n.state_at(0, 1));
 }
 
 /// Declares the operands, with these for the first input and output.

@@ -112,15 +112,15 @@ std::string readme_of(const Plan& plan, const std::string& name, const std::vect
                       const std::vector<Package>& packages) {
   std::string rows;
   for (std::size_t i = 0; i < names.size(); ++i)
-    rows += fmt::format("| {} | {} | {} | {} | {} |\n", names[i], packages[i].state, packages[i].weights,
-                        packages[i].control, packages[i].steps);
+    rows += fmt::format("| {} | {} | {} | {} | {} | {} |\n", names[i], packages[i].state, packages[i].weights,
+                        packages[i].control, packages[i].layers, packages[i].steps);
   std::string memories;
   for (const PlannedMemory& memory : plan.memories)
     memories += fmt::format("| {} | {} |\n", in_comment(memory.memory.name), memory.peak);
   return fmt::format(
       "# {0}\n\nC99 that runs {1} models in the same memory. Made by stowage.\n\n"
       "| memory | bytes |\n|---|---|\n{2}\n"
-      "| model | state | weights | control tables | steps |\n|---|---|---|---|---|\n{3}\n"
+      "| model | state | weights | control tables | layers | steps |\n|---|---|---|---|---|---|\n{3}\n"
       "`{0}.h` says in which order they run. `make test` runs each on known inputs on this machine. Add all "
       "`.c` "
       "files\nbut those that end in `_test.c` to your project.\n{4}",
@@ -155,6 +155,7 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
     all.state += package.state;
     all.weights += package.weights;
     all.control += package.control;
+    all.layers += package.layers;
     all.steps += package.steps;
     all.multiplies += package.multiplies;
     all.arena = package.arena;

@@ -375,6 +375,7 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart reduction_operators();
 [[nodiscard]] EmitPart folding_operators();
 [[nodiscard]] EmitPart product_operators();
+[[nodiscard]] EmitPart einsum_operators();
 [[nodiscard]] EmitPart layer_norm_operators();
 [[nodiscard]] EmitPart carrying_operators();
 [[nodiscard]] EmitPart resizing_operators();

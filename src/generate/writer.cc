@@ -352,12 +352,13 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   static const std::unordered_map<std::string_view, EmitEntry> table = [] {
     std::unordered_map<std::string_view, EmitEntry> all;
     for (const auto part :
-         {window_operators,        pool_operators,         element_operators,        element_functions,
-          cast_operators,          movement_operators,     asked_movement_operators, gathering_operators,
-          padding_operators,       reduction_operators,    folding_operators,        product_operators,
-          layer_norm_operators,    carrying_operators,     resizing_operators,       onnx_operators,
-          onnx_resizing_operators, image_window_operators, transposed_operators,     variable_operators,
-          quantized_operators,     quantized_joins,        recurrent_operators,      dynamic_operators})
+         {window_operators,   pool_operators,          element_operators,        element_functions,
+          cast_operators,     movement_operators,      asked_movement_operators, gathering_operators,
+          padding_operators,  reduction_operators,     folding_operators,        product_operators,
+          einsum_operators,   layer_norm_operators,    carrying_operators,       resizing_operators,
+          onnx_operators,     onnx_resizing_operators, image_window_operators,   transposed_operators,
+          variable_operators, quantized_operators,     quantized_joins,          recurrent_operators,
+          dynamic_operators})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
   }();

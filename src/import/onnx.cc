@@ -159,6 +159,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& given) {
   inline_functions(result->proto);
   split_fused(result->proto);
   NearbyFiles files(source.folder);
+  const std::string note_of_maps = leave_out_maps(*result->proto.graph);
   resolve_sequences(result->proto, files);
   join_quantized(result->proto, files);
   OnnxGraph& model = result->model;
@@ -173,7 +174,8 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& given) {
     result->values = std::move(largest.values);
     find_copies(model, result->versions, result->values);
   }
-  result->note = std::move(largest.note);
+  const bool are_two = !note_of_maps.empty() && !largest.note.empty();
+  result->note = note_of_maps + (are_two ? "; " : "") + largest.note;
   expect_rounds_hold(model.graph, largest.given_rounds);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);

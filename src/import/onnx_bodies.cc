@@ -121,7 +121,9 @@ void Inference::infer_loop(const Operator& op, std::size_t subgraph, std::size_t
   std::optional<std::int64_t> rounds;
   if (op.inputs[0] && values_[*op.inputs[0]] && values_[*op.inputs[0]]->integers.size() == 1)
     rounds = values_[*op.inputs[0]]->integers[0];
-  if (rounds && *rounds > 0 && !runs_all_rounds(op)) {
+  if (const auto counted = runs_all_rounds(op) ? std::nullopt : counted_rounds(op)) {
+    rounds = counted;
+  } else if (rounds && *rounds > 0 && !runs_all_rounds(op)) {
     is_drawn_ = true;
     const auto drawn =
         static_cast<std::int64_t>(draw(reading_.number, inputs[0], static_cast<std::size_t>(*rounds) + 1));

@@ -67,6 +67,7 @@ class Inference {
   void expect_same_after_round(TensorId initial, TensorId before, TensorId after);
   [[nodiscard]] Type carried_type(TensorId initial, TensorId before, TensorId after);
   [[nodiscard]] bool runs_all_rounds(const Operator& op) const;
+  [[nodiscard]] std::optional<std::int64_t> counted_rounds(const Operator& op);
   void expect_at_least(TensorId t, const Type& known, const std::string& what);
 
   // Sizes that are open, in onnx_open.cc

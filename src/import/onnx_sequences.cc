@@ -11,6 +11,8 @@
 
 #include "import/onnx_sequences.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -22,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "import/onnx_values.h"
 #include "operators/known.h"
 
@@ -320,7 +323,28 @@ bool has_sequences(const wire::GraphProto& graph) {
   });
 }
 
+constexpr std::string_view operators_of_maps = "ai.onnx.ml";
+
 }  // namespace
+
+std::string leave_out_maps(wire::GraphProto& graph) {
+  std::string note;
+  std::erase_if(graph.node, [&](const NodeProto& node) {
+    if (node.op_type != "ZipMap" || node.domain != operators_of_maps || node.input.size() != 1 ||
+        node.output.size() != 1)
+      return false;
+    const auto output = std::ranges::find(graph.output, node.output[0], &wire::ValueInfoProto::name);
+    const bool is_read = std::ranges::any_of(graph.node, [&](const NodeProto& other) {
+      return std::ranges::find(other.input, node.output[0]) != other.input.end();
+    });
+    if (output == graph.output.end() || is_read) return false;
+    note += fmt::format("{}output {}, a sequence of maps, is taken as the numbers in them, tensor {}",
+                        note.empty() ? "" : "; ", base::quoted(output->name), base::quoted(node.input[0]));
+    *output = {.name = node.input[0], .type = {}};
+    return true;
+  });
+  return note;
+}
 
 void resolve_sequences(wire::ModelProto& model, NearbyFiles& files) {
   if (!has_sequences(*model.graph)) return;

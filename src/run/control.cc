@@ -2,7 +2,7 @@
 // passed by copies: operands to a body's inputs before it runs, its results to the next round's inputs or to
 // the operator's outputs after it, unless a result already is where the output lies. All results of a round are read before any is written, because a body may
 // return one of its inputs in another place.
-// Source: the ONNX operator specification (If, Loop), and TFLite's IF, WHILE and CALL_ONCE.
+// Source: the ONNX operator specification (If, Loop, Scan), and TFLite's IF, WHILE and CALL_ONCE.
 
 #include <fmt/format.h>
 
@@ -32,6 +32,10 @@ std::vector<TensorId> present(const std::vector<std::optional<TensorId>>& operan
   return tensors;
 }
 
+std::vector<TensorId> first(const std::vector<TensorId>& tensors, std::size_t count) {
+  return {tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(std::min(count, tensors.size()))};
+}
+
 class ControlFlow {
  public:
   ControlFlow(Interpreter& interpreter, const Call& call, const std::string& who)
@@ -42,6 +46,8 @@ class ControlFlow {
       run_branch();
     } else if (op_.type == "Loop") {
       run_loop();
+    } else if (op_.type == "Scan") {
+      run_scan();
     } else if (op_.type == "WHILE") {
       run_while();
     } else {
@@ -119,6 +125,30 @@ class ControlFlow {
     hand_over(carried);
   }
 
+  /// Inputs: carried values, and those of which each round gets a part. The body has as many inputs. Its results: carried
+  /// values, collected values.
+  void run_scan() {
+    const Scanning scan = scanning_of(interpreter_.graph(), op_, interpreter_.program().attributes(call_));
+    const std::vector<TensorId>& inputs = body(0).inputs;
+    const std::vector<TensorId> operands = present(op_.inputs, 0);
+    const std::vector<TensorId> carried = first(inputs, scan.carried);
+    const std::vector<TensorId> results = body(0).outputs;
+    interpreter_.enter(op_.bodies[0]);
+    interpreter_.copy_all(first(operands, scan.carried), carried);
+    for (std::int64_t round = 0; round < scan.rounds; ++round) {
+      const auto place = [&](bool is_backward) { return is_backward ? scan.rounds - 1 - round : round; };
+      for (std::size_t i = scan.carried; i < inputs.size(); ++i)
+        interpreter_.copy_part(operands[i],
+                               place(scan.is_backward[i]) * interpreter_.graph().tensors[inputs[i]].bytes,
+                               inputs[i]);
+      run_body(0);
+      for (std::size_t i = scan.carried; i < results.size(); ++i)
+        collect(results[i], i, place(scan.is_collected_backward[i]));
+      interpreter_.copy_all(first(results, scan.carried), carried);
+    }
+    hand_over(scan.rounds == 0 ? first(operands, scan.carried) : carried);
+  }
+
   [[nodiscard]] std::int64_t rounds_of(TensorId all, TensorId one) const {
     const Bytes size = interpreter_.graph().tensors[one].bytes;
     return size == 0 ? std::numeric_limits<std::int64_t>::max()
@@ -184,10 +214,6 @@ std::string mismatch(const Graph& graph, const std::vector<TensorId>& from, cons
   return "";
 }
 
-std::vector<TensorId> first(const std::vector<TensorId>& tensors, std::size_t count) {
-  return {tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(std::min(count, tensors.size()))};
-}
-
 bool is_scalar(const Graph& graph, TensorId tensor, DType dtype) {
   return graph.tensors[tensor].dtype == dtype && graph.tensors[tensor].bytes == bytes_of(dtype, {});
 }
@@ -241,6 +267,45 @@ std::string obstacle_to_loop(const Graph& graph, const Operator& op) {
   return "";
 }
 
+std::string obstacle_to_scan(const Graph& graph, const Operator& op, const Attributes& attributes) {
+  const std::vector<TensorId> operands = present(op.inputs, 0);
+  const auto scanned = attributes.integer("num_scan_inputs", 0);
+  if (op.bodies.size() != 1 || scanned < 1 || operands.size() != op.inputs.size() ||
+      static_cast<std::size_t>(scanned) > operands.size())
+    return "it has no body, or scans no inputs";
+  for (const std::string_view axes : {"scan_input_axes", "scan_output_axes"})
+    for (const std::int64_t axis : attributes.integers(axes, {}))
+      if (axis != 0) return fmt::format("it goes along axis {}, expected 0", axis);
+  const Scanning scan = scanning_of(graph, op, attributes);
+  const Subgraph& body = graph.subgraphs[op.bodies[0]];
+  if (body.inputs.size() != operands.size() || body.outputs.size() < scan.carried ||
+      body.outputs.size() != op.outputs.size())
+    return "its body has another number of inputs or results than it needs";
+  const std::vector<TensorId> carried = first(body.inputs, scan.carried);
+  for (const auto& from : {first(operands, scan.carried), first(body.outputs, scan.carried)}) {
+    std::string problem = mismatch(graph, from, carried);
+    if (!problem.empty()) return problem;
+  }
+  const auto expect_parts = [&](TensorId all, TensorId one) -> std::string {
+    const Tensor& whole = graph.tensors[all];
+    const Tensor& part = graph.tensors[one];
+    if (whole.dtype == part.dtype && whole.bytes == part.bytes * scan.rounds) return "";
+    return fmt::format("{} has {} bytes, expected {} times {} of {}", describe(graph, all), whole.bytes,
+                       scan.rounds, part.bytes, describe(graph, one));
+  };
+  for (std::size_t i = scan.carried; i < operands.size(); ++i) {
+    std::string problem = expect_parts(operands[i], body.inputs[i]);
+    if (!problem.empty()) return problem;
+  }
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    if (!op.outputs[i]) continue;
+    std::string problem = i < scan.carried ? mismatch(graph, {carried[i]}, {*op.outputs[i]})
+                                           : expect_parts(*op.outputs[i], body.outputs[i]);
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
 std::string obstacle_to_while(const Graph& graph, const Operator& op) {
   if (op.bodies.size() != 2) return "it has no condition and body";
   const Subgraph& condition = graph.subgraphs[op.bodies[0]];
@@ -263,9 +328,27 @@ void run_control_flow(Interpreter& interpreter, const Call& call, const std::str
   ControlFlow(interpreter, call, who).run();
 }
 
-std::string obstacle_to_control_flow(const Graph& graph, const Operator& op) {
+Scanning scanning_of(const Graph& graph, const Operator& op, const Attributes& attributes) {
+  const auto scanned = static_cast<std::size_t>(attributes.integer("num_scan_inputs", 0));
+  Scanning scan{.carried = op.inputs.size() - scanned,
+                .is_backward = std::vector<bool>(op.inputs.size()),
+                .is_collected_backward = std::vector<bool>(op.outputs.size())};
+  const auto take = [&](std::string_view name, std::vector<bool>& into) {
+    const std::vector<std::int64_t> directions = attributes.integers(name, {});
+    for (std::size_t i = 0; i < directions.size() && scan.carried + i < into.size(); ++i)
+      into[scan.carried + i] = directions[i] != 0;
+  };
+  take("scan_input_directions", scan.is_backward);
+  take("scan_output_directions", scan.is_collected_backward);
+  const Shape& shape = *graph.tensors[*op.inputs[scan.carried]].shape;
+  scan.rounds = shape.empty() ? 0 : shape[0];
+  return scan;
+}
+
+std::string obstacle_to_control_flow(const Graph& graph, const Operator& op, const Attributes& attributes) {
   if (op.type == "If" || op.type == "IF") return obstacle_to_branches(graph, op);
   if (op.type == "Loop") return obstacle_to_loop(graph, op);
+  if (op.type == "Scan") return obstacle_to_scan(graph, op, attributes);
   if (op.type == "WHILE") return obstacle_to_while(graph, op);
   if (op.type == "CALL_ONCE") return op.bodies.size() == 1 ? "" : "it has no body";
   return fmt::format("there is no kernel for {}", op.type);

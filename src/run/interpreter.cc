@@ -141,6 +141,12 @@ void Interpreter::copy(TensorId from, TensorId to, Bytes offset) {
   machine_.note_written({.tensor = to}, place);
 }
 
+void Interpreter::copy_part(TensorId from, Bytes offset, TensorId to) {
+  const std::vector<std::byte> value = machine_.value_of(from);
+  if (own() != nullptr) own()->copy_part(from, offset, to);
+  machine_.write({.tensor = to}, value.data() + offset);
+}
+
 void Interpreter::copy_all(std::span<const TensorId> from, std::span<const TensorId> to) {
   std::vector<PlacedPart> places;
   std::vector<std::vector<std::byte>> values;

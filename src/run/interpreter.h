@@ -49,6 +49,8 @@ class Interpreter {
   void enter(std::size_t subgraph);
   /// Copies bytes of one tensor to a place in another.
   void copy(TensorId from, TensorId to, Bytes offset);
+  /// Copies the bytes from `offset` on to another tensor, which is no larger than they are.
+  void copy_part(TensorId from, Bytes offset, TensorId to);
   /// Copies several tensors at once: reads all before it writes any, and writes none that is in place.
   void copy_all(std::span<const TensorId> from, std::span<const TensorId> to);
   /// The value of a tensor of one element, of a boolean or integer type.
@@ -68,10 +70,22 @@ class Interpreter {
   std::unique_ptr<RowTasks> rows_{};  ///< Null: nothing runs by rows.
 };
 
-/// Runs an operator with bodies: If, Loop, IF, WHILE, CALL_ONCE. Time is already at its own position.
+/// Runs an operator with bodies: If, Loop, Scan, IF, WHILE, CALL_ONCE. Time is already at its own position.
 void run_control_flow(Interpreter& interpreter, const Call& call, const std::string& who);
 
 /// The reason why an operator with bodies cannot run; empty if it can.
-[[nodiscard]] std::string obstacle_to_control_flow(const Graph& graph, const Operator& op);
+[[nodiscard]] std::string obstacle_to_control_flow(const Graph& graph, const Operator& op,
+                                                   const Attributes& attributes);
+
+/// How a Scan goes over its inputs and results, of which the first are carried from round to round.
+struct Scanning {
+  std::size_t carried = 0;
+  std::int64_t rounds = 0;
+  std::vector<bool> is_backward{};            ///< Per input.
+  std::vector<bool> is_collected_backward{};  ///< Per result.
+};
+
+/// Requires that there is no obstacle.
+[[nodiscard]] Scanning scanning_of(const Graph& graph, const Operator& op, const Attributes& attributes);
 
 }  // namespace stowage::run

@@ -45,9 +45,7 @@ void make_copies(const Operator& op, std::span<const std::byte* const> inputs,
 }  // namespace
 
 Machine::Machine(const Setting& setting)
-    : setting_(setting),
-      is_written_(setting.program.graph->tensors.size(), false),
-      scratch_(static_cast<std::size_t>(setting.program.scratch)) {}
+    : setting_(setting), is_written_(setting.program.graph->tensors.size(), false) {}
 
 // Steps
 
@@ -91,6 +89,12 @@ void Machine::end() {
 void Machine::resume(const std::string& what) {
   who_ = what;
   if (home().device() != nullptr) home().device()->begin_step(what, home().clock());
+}
+
+/// Operators that are folded have a machine each: most of their kernels need none, but others of the program may.
+std::byte* Machine::scratch() {
+  if (scratch_.data() == nullptr) scratch_ = AlignedBytes(static_cast<std::size_t>(program().scratch));
+  return scratch_.data();
 }
 
 void Machine::reserve(Bytes scratch) {
@@ -324,7 +328,7 @@ void Machine::call_kernel(const Task& task, Operands& beside, const Kernel& kern
   if (task.way == nullptr || !kernel.run) count_copies(own, inputs, outputs);
   call(allowed, [&] {
     if (!kernel.run) return make_copies(own, inputs, outputs);
-    kernel.run({.inputs = inputs, .outputs = outputs, .scratch = scratch()});
+    kernel.run({.inputs = inputs, .outputs = outputs, .scratch = kernel.scratch > 0 ? scratch() : nullptr});
   });
 }
 

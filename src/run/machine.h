@@ -107,7 +107,7 @@ class Machine {
   void call(std::span<const PlacedPart> allowed, const Body& body);
   /// Provides as many bytes of scratch memory.
   void reserve(Bytes scratch);
-  [[nodiscard]] std::byte* scratch() const { return scratch_.data(); }
+  [[nodiscard]] std::byte* scratch();
   /// For the Operands of one call of a kernel after the other.
   [[nodiscard]] TemporaryMemory& temporary() { return temporary_; }
 
@@ -151,7 +151,7 @@ class Machine {
 
   Setting setting_;
   std::vector<bool> is_written_;  ///< Per tensor: at least a part of it.
-  AlignedBytes scratch_;
+  AlignedBytes scratch_{};        ///< Null until a kernel needs it.
   TemporaryMemory temporary_{};
   std::string who_ = "the caller";
   std::vector<Bytes> highest_{};

@@ -121,7 +121,9 @@ class Preparation {
   void prepare_operator(std::size_t s, std::size_t o) {
     const Operator& op = graph_.subgraphs[s].operators[o];
     if (!op.folded && std::ranges::find(unknown_, op.type) != unknown_.end()) return;
-    const std::string reason = is_control_flow(op) ? obstacle_to_control_flow(graph_, op) : make_kernel(s, o);
+    const std::string reason =
+        is_control_flow(op) ? obstacle_to_control_flow(graph_, op, network_.details.at(s).at(o).attributes)
+                            : make_kernel(s, o);
     if (!reason.empty()) obstacles_.push_back(fmt::format("{}: {}", describe(graph_, s, o), reason));
   }
 

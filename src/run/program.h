@@ -41,6 +41,9 @@ struct Program {
   [[nodiscard]] const Operator& op(const Call& call) const {
     return graph->subgraphs[call.subgraph].operators[call.op];
   }
+  [[nodiscard]] const Attributes& attributes(const Call& call) const {
+    return (*details)[call.subgraph][call.op].attributes;
+  }
   [[nodiscard]] const Kernel& kernel(const Call& call) const { return kernels[call.subgraph][call.op]; }
 };
 

@@ -1,4 +1,4 @@
-// If, IF, Loop and WHILE as C, in one another, with bodies that return what they compute, what others have computed,
+// If, IF, Loop, Scan and WHILE as C, in one another, with bodies that return what they compute, what others have computed,
 // and constants. They give what the interpreter gives, bit for bit.
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ namespace {
 using testing::attribute;
 using testing::node;
 
-/// Convolutions, Ifs and Loops over a signal, or an image.
+/// Convolutions, Ifs, Loops and Scans over a signal, or an image.
 class BranchMaker {
  public:
   explicit BranchMaker(std::uint64_t seed) : random_(seed) {}
@@ -119,6 +119,12 @@ class BranchMaker {
                    testing::tensor_value(b, {shape_.begin(), shape_.end()})};
     body.nodes.push_back(node("Identity", {pick(0, 1) == 0 ? "c" : goes_on}, {next}));
     body.outputs = {testing::tensor_value(next, {}, onnx::TensorProto::BOOL)};
+    const bool is_scan = pick(0, 2) == 0;
+    if (is_scan) {
+      body.nodes.pop_back();
+      body.outputs.clear();
+      body.inputs.erase(body.inputs.begin(), body.inputs.begin() + 2);
+    }
     std::vector<std::string> inner = seen;
     inner.push_back(b);
     inner.push_back(a);
@@ -130,12 +136,51 @@ class BranchMaker {
     const bool is_crosswise = pick(0, 1) == 0;
     for (const std::string& result : {is_crosswise ? other : sum, is_crosswise ? sum : other})
       body.outputs.push_back(testing::tensor_value(result, {shape_.begin(), shape_.end()}));
+    if (is_scan) return add_scan(parts, seen, body, b);
     const std::string most = "most" + std::to_string(constants_.size());
     constants_.push_back(testing::scalar(most, pick(0, 3)));
-    const std::vector<std::string> made{name(), name()};
-    parts.nodes.push_back(node("Loop", {most, pick(0, 1) == 0 ? "d" : "", any(seen), seen.back()}, made,
-                               {attribute("body", testing::onnx_graph(body))}));
+    std::vector<std::string> made{name(), name()};
+    if (pick(0, 1) == 0) {  // also collects a value of each round, of which there are as many as it is told
+      body.nodes[0] = node("Identity", {goes_on}, {next});
+      const std::string own = name();
+      body.nodes.push_back(node("Sigmoid", {a}, {own}));
+      body.outputs.push_back(testing::tensor_value(own, {shape_.begin(), shape_.end()}));
+      constants_.back() = testing::scalar(most, pick(1, 3));
+      made.push_back(name());
+    }
+    parts.nodes.push_back(node("Loop",
+                               {most, made.size() == 2 && pick(0, 1) == 0 ? "d" : "", any(seen), seen.back()},
+                               made, {attribute("body", testing::onnx_graph(body))}));
+    if (made.size() == 3) {
+      const std::string largest = name();
+      parts.nodes.push_back(node("ReduceMax", {made[2]}, {largest},
+                                 {attribute("axes", Shape{0}), attribute("keepdims", std::int64_t{0})}));
+      made[2] = largest;
+    }
     seen.insert(seen.end(), made.begin(), made.end());
+  }
+
+  /// Goes over the channels of a value, forwards or backwards, which the body adds to one of its own; collects sums.
+  void add_scan(testing::OnnxParts& parts, std::vector<std::string>& seen, testing::OnnxParts& body,
+                const std::string& own) {
+    const std::string all = name(), channel = name(), sum = name(), rows = name();
+    const Shape channels(shape_.begin() + 1, shape_.end());
+    const Shape one(shape_.begin() + 2, shape_.end());
+    constants_.push_back(testing::vector_of(all + "_shape", channels));
+    parts.nodes.push_back(node("Reshape", {any(seen), all + "_shape"}, {all}));
+    body.inputs.push_back(testing::tensor_value(channel, {one.begin(), one.end()}));
+    body.nodes.push_back(node("Add", {own, channel}, {sum}));
+    body.outputs.push_back(testing::tensor_value(sum, {shape_.begin(), shape_.end()}));
+    const std::vector<std::string> made{name(), name(), name()};
+    parts.nodes.push_back(
+        node("Scan", {any(seen), seen.back(), all}, made,
+             {attribute("body", testing::onnx_graph(body)), attribute("num_scan_inputs", std::int64_t{1}),
+              attribute("scan_input_directions", Shape{pick(0, 1)}),
+              attribute("scan_output_directions", Shape{pick(0, 1)})}));
+    parts.nodes.push_back(node("ReduceMax", {made[2]}, {rows},
+                               {attribute("axes", Shape{0}), attribute("keepdims", std::int64_t{0})}));
+    seen.insert(seen.end(), made.begin(), made.begin() + 2);
+    seen.push_back(rows);
   }
 
   void add_branches(testing::OnnxParts& parts, std::vector<std::string>& seen, int depth) {

@@ -344,7 +344,7 @@ Network random_sequence_network(std::uint64_t seed) {
     }
     onnx::NodeProto made = node(kind.type, inputs, outputs,
                                 {attribute("hidden_size", cells), attribute("direction", direction)});
-    if (kind.gates == 3) *made.add_attribute() = attribute("linear_before_reset", std::int64_t{1});
+    if (kind.gates == 3) *made.add_attribute() = attribute("linear_before_reset", pick(0, 1));
     if (kind.gates == 4 && is_drawn(4)) *made.add_attribute() = attribute("input_forget", std::int64_t{1});
     if (is_drawn(3)) *made.add_attribute() = attribute("clip", 0.5F);
     if ((static_cast<std::int64_t>(seed) + i) % 3 == 0) {  // the usual functions, written out

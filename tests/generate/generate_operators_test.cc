@@ -266,6 +266,40 @@ std::vector<Call> further_calls() {
   }
   all.push_back(call("Gemm", {{2, 4}}, {}, {2, 2}, float32));
   all.back().constants = {testing::random_array(random, {4, 2}), testing::random_array(random, {2, 1})};
+  for (const DType dtype : {float32, int32}) {
+    for (const char* const type :
+         {"UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_MIN", "UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_SUM"}) {
+      all.push_back(call(type, {{4, 2, 3}}, {dtype}, {5, 2, 3}, dtype, {}, 1));
+      all.back().constants = {testing::narrow({4, 1, -1, 4}, {4}), testing::narrow({5}, {})};
+      all.push_back(call(type, {{2, 2, 3}}, {dtype}, {3, 3}, dtype, {}, 1));
+      all.back().constants = {testing::narrow({0, 2, 2, 0}, {2, 2}), testing::narrow({3}, {})};
+    }
+    for (const Shape& shape : {Shape{3, 4}, Shape{}}) {
+      all.push_back(call("FILL", {}, {}, shape, dtype, {}, 1));
+      const std::vector<double> extents(shape.begin(), shape.end());
+      all.back().constants = {testing::narrow(extents, {static_cast<std::int64_t>(shape.size())}),
+                              dtype == float32 ? array<float>({}, {0.5}) : array<std::int32_t>({}, {-7})};
+    }
+    all.push_back(call("REDUCE_PROD", {{2, 3, 4}}, {dtype}, {2, 4}, dtype, {{"keep_dims", number(0)}}, 1));
+    all.back().constants = {testing::narrow({1}, {1})};
+    for (const char* const type : {"FLOOR_DIV", "FLOOR_MOD"}) {
+      all.push_back(call(type, {small}, {dtype}, small, dtype, {}, 1));
+      all.back().constants = {dtype == float32 ? array<float>({4}, {-2.5, 3, 1, -1})
+                                               : array<std::int32_t>({4}, {-3, 2, 1, -1})};
+    }
+    all.push_back(call("REVERSE_V2", {{2, 3, 4}}, {dtype}, {2, 3, 4}, dtype, {}, 1));
+    all.back().constants = {testing::narrow({1}, {1})};
+  }
+  const std::vector<std::pair<const char*, std::vector<Shape>>> sums_of_products{
+      {"btgi,gih->btgh", {{2, 3, 2, 4}, {2, 4, 3}}},
+      {"ij,jk->ki", {{2, 3}, {3, 4}}},
+      {"ii->i", {{3, 3}}},
+      {"...i,i", {{2, 3, 4}, {4}}},
+      {"i,j,ij->", {{2}, {3}, {2, 3}}}};
+  const std::vector<Shape> of_sums{{2, 3, 2, 3}, {4, 2}, {3}, {2, 3}, {}};
+  for (std::size_t i = 0; i < of_sums.size(); ++i)
+    all.push_back(call("Einsum", sums_of_products[i].second, {}, of_sums[i], float32,
+                       {{"equation", std::string(sums_of_products[i].first)}}));
   all.push_back(call("SHAPE", {{2, 3, 4}}, {}, {3}, int32, {}, 1));
   all.push_back(call("BatchNormalization", {{2, 3, 4}, {3}, {3}, {3}}, {}, {2, 3, 4}, float32));
   all.back().constants = {array<float>({3}, {1, 0.5, 2})};

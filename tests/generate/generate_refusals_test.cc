@@ -6,9 +6,11 @@
 #include <variant>
 
 #include "layer_networks.h"
+#include "onnx_models.h"
 #include "pool_network.h"
 #include "stowage/error.h"
 #include "stowage/generate.h"
+#include "stowage/network.h"
 #include "stowage/planner.h"
 
 namespace stowage {
@@ -42,6 +44,44 @@ TEST(GenerateRefusals, SayTheSameReasonOnce) {
   const std::string reason = " and another one of its type: there is no generated kernel for RFFT2D";
   ASSERT_NE(what.find(reason), std::string::npos) << what;
   EXPECT_EQ(what.find("no generated kernel", what.find(reason) + reason.size()), std::string::npos) << what;
+}
+
+/// A pool of bytes of onnxruntime's: from x with these attributes to y.
+Network byte_pool(const std::string& type, const Shape& x, const Shape& y,
+                  const testing::NodeAttributes& attributes) {
+  onnx::TensorProto scale = testing::reals("s", {0.5F});
+  scale.clear_dims();
+  const onnx::TensorProto zero = testing::zeros("z", {}, onnx::TensorProto::UINT8);
+  onnx::ModelProto model = testing::onnx_model(
+      {.nodes = {testing::node(type, {"x", "s", "z", "s", "z"}, {"y"}, attributes, "com.microsoft")},
+       .inputs = {testing::tensor_value("x", {x.begin(), x.end()}, onnx::TensorProto::UINT8)},
+       .outputs = {testing::tensor_value("y", {y.begin(), y.end()}, onnx::TensorProto::UINT8)},
+       .initializers = {scale, zero}});
+  auto& set = *model.add_opset_import();
+  set.set_domain("com.microsoft");
+  set.set_version(1);
+  return parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
+}
+
+TEST(GenerateRefusals, MeansOfNoElements) {
+  const auto refusal = [](const Shape& x, const Shape& y) {
+    const Network network = byte_pool("QLinearGlobalAveragePool", x, y, {});
+    return refusal_of(network, make_plan(network.input).plan);
+  };
+  EXPECT_NE(refusal({1, 0, 3, 3}, {1, 0, 1, 1}).find("it has no elements"), std::string::npos)
+      << refusal({1, 0, 3, 3}, {1, 0, 1, 1});
+  EXPECT_EQ(refusal({1, 1, 3, 3}, {1, 1, 1, 1}), "");
+}
+
+TEST(GenerateRefusals, WindowsThatTablesDoNotHold) {
+  const auto refusal = [](std::int64_t height) {
+    const Network network = byte_pool("QLinearAveragePool", {1, 1, height, 64}, {1, 1, 1, 1},
+                                      {testing::attribute("kernel_shape", Shape{height, 64})});
+    return refusal_of(network, make_plan(network.input).plan);
+  };
+  EXPECT_EQ(refusal(64), "");
+  EXPECT_NE(refusal(65).find("its windows have 4160 elements, expected at most 4096"), std::string::npos)
+      << refusal(65);
 }
 
 TEST(GenerateRefusals, NameIsAnIdentifierInLowerCase) {

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <random>
+#include <vector>
 
 #include "kernel_calls.h"
 
@@ -428,6 +432,82 @@ TEST(OnnxKernels, Softmax) {
               {-std::log(1 + e), 1 - std::log(1 + e)});
   expect_near({.type = "Hardmax", .inputs = {floats({3}, {1, 3, 3})}, .outputs = {result<float>({3})}},
               {0, 1, 0});
+}
+
+/// Boxes of a grid of halves, whose scores are often equal.
+struct Boxes {
+  std::int64_t count = 0;
+  Reals edges{};   ///< top, left, bottom, right of each
+  Reals scores{};  ///< of two classes
+};
+
+/// By the definition: the best box that is left is taken, and all that overlap with it go.
+Reals taken_by_definition(const Boxes& it, double most, double share, double least) {
+  Reals taken;
+  for (std::int64_t one = 0; one < 2; ++one) {
+    std::vector<bool> is_left(static_cast<std::size_t>(it.count), true);
+    for (double number = 0; number < most; ++number) {
+      std::optional<std::size_t> best;
+      for (std::size_t i = 0; i < is_left.size(); ++i) {
+        const double score = it.scores[static_cast<std::size_t>(one) * is_left.size() + i];
+        if (is_left[i] && score > least &&
+            (!best || score > it.scores[static_cast<std::size_t>(one) * is_left.size() + *best]))
+          best = i;
+      }
+      if (!best) break;
+      taken.insert(taken.end(), {0, static_cast<double>(one), static_cast<double>(*best)});
+      const auto edge = [&](std::size_t box, std::size_t e) { return it.edges[4 * box + e]; };
+      const auto area = [&](std::size_t box) {
+        return (edge(box, 2) - edge(box, 0)) * (edge(box, 3) - edge(box, 1));
+      };
+      for (std::size_t i = 0; i < is_left.size(); ++i) {
+        const double high = std::min(edge(i, 2), edge(*best, 2)) - std::max(edge(i, 0), edge(*best, 0));
+        const double wide = std::min(edge(i, 3), edge(*best, 3)) - std::max(edge(i, 1), edge(*best, 1));
+        const double both = std::max(high, 0.0) * std::max(wide, 0.0);
+        if (i == *best || both / (area(i) + area(*best) - both) > share) is_left[i] = false;
+      }
+    }
+  }
+  return taken;
+}
+
+KernelCall suppression(const Boxes& it, const Reals& edges, std::int64_t most, double share, double least,
+                       std::int64_t rows, std::int64_t has_center) {
+  return {.type = "NonMaxSuppression",
+          .inputs = {floats({1, it.count, 4}, edges), floats({1, 2, it.count}, it.scores),
+                     longs({1}, {static_cast<double>(most)}), floats({1}, {share}), floats({}, {least})},
+          .outputs = {result<std::int64_t>({rows, 3})},
+          .attributes = {{"center_point_box", has_center}}};
+}
+
+TEST(OnnxKernels, NonMaxSuppressionIsAsDefined) {
+  std::mt19937 random(7);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  for (int trial = 0; trial < 200; ++trial) {
+    Boxes it{.count = draw(1, 12)};
+    Reals turned;   // corners in any order
+    Reals centers;  // x, y, width, height
+    for (std::int64_t i = 0; i < it.count; ++i) {
+      const double top = draw(0, 6) / 2.0, left = draw(0, 6) / 2.0;
+      const double high = draw(1, 6) / 2.0, wide = draw(1, 6) / 2.0;
+      it.edges.insert(it.edges.end(), {top, left, top + high, left + wide});
+      if (draw(0, 1) == 0)
+        turned.insert(turned.end(), {top + high, left, top, left + wide});
+      else
+        turned.insert(turned.end(), {top, left + wide, top + high, left});
+      centers.insert(centers.end(), {left + wide / 2, top + high / 2, wide, high});
+    }
+    for (std::int64_t i = 0; i < 2 * it.count; ++i) it.scores.push_back(draw(0, 8) / 8.0);
+    const std::int64_t most = draw(0, 6);
+    const double share = draw(0, 3) / 4.0 + 0.03, least = draw(0, 3) / 8.0;
+    const Reals taken = taken_by_definition(it, static_cast<double>(most), share, least);
+    const auto rows = static_cast<std::int64_t>(taken.size()) / 3;
+    expect_equal<std::int64_t>(suppression(it, it.edges, most, share, least, rows, 0), taken);
+    expect_equal<std::int64_t>(suppression(it, turned, most, share, least, rows, 0), taken);
+    expect_equal<std::int64_t>(suppression(it, centers, most, share, least, rows, 1), taken);
+    expect_refused(suppression(it, it.edges, most, share, least, rows + 1, 0),
+                   "the rows of its output in the plan");
+  }
 }
 
 TEST(OnnxKernels, RefusesWhatIsNoShape) {

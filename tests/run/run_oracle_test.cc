@@ -187,7 +187,6 @@ double compare_set(const Case& of, std::size_t set, const RunResult& result) {
 /// Cases that are rejected before they run, and words of the message that says why.
 const std::map<std::string, std::string> rejections = {
     {"ort_resize_antialias", "antialias"},
-    {"ort_scan", "there is no kernel for Scan"},
 };
 
 /// Runs sets of a case inside a plan: the largest difference.

@@ -255,6 +255,17 @@ typedef struct {
 
 void stowage_move(const stowage_move_shape *shape, const void *input, void *output);
 
+/* Runs of elements of the input, one after the other; those from -1 are filling. */
+typedef struct {
+  const int32_t *from; /* the first element of each */
+  int32_t runs;
+  int32_t count;    /* elements of a run */
+  uint32_t element; /* bytes */
+  uint8_t fill[8];
+} stowage_runs_shape;
+
+void stowage_copy_from_runs(const stowage_runs_shape *shape, const void *input, void *output);
+
 /* Runs of data [batches][outer][extent] at indices [batches][picks]; what is out of range is zeros. */
 typedef struct {
   int32_t batches;

@@ -12,6 +12,8 @@
 extern "C" {
 #endif
 
+enum { stowage_most_reset = 128 }; /* cells of a GRU that resets early: they are on the stack meanwhile */
+
 typedef struct {
   int32_t gates; /* 1: RNN; 3, GRU: update, reset, new; 4, LSTM: input, output, forgetting, new */
   int32_t steps;
@@ -21,6 +23,7 @@ typedef struct {
   int32_t directions;
   int32_t is_reverse;    /* 1: the first direction runs from the end */
   int32_t forgets_input; /* 1: an LSTM forgets as much as it takes in */
+  int32_t resets_early;  /* 1: a GRU resets its last output before it multiplies it */
   double limit;          /* of the numbers that functions get; 0: none */
   const float *bias;     /* [directions][2][gates][cells], of the input and of the last output; may be null */
   const float *peepholes; /* [directions][3][cells]: input, output, forgetting; may be null */

@@ -45,9 +45,38 @@ static float gated_cell(const stowage_recurrent_layer *it, const float *of_input
   return (1.0F - update) * fresh + update * last;
 }
 
+/* The same, where what is left of the last output is multiplied: all of it is needed for each cell. */
+static STOWAGE_APART void run_early_reset(const stowage_recurrent_f32_layer *layer, int32_t direction,
+                                          const item_memory *at) {
+  const stowage_recurrent_layer *const it = &layer->shape;
+  const int32_t rows = direction * it->gates * it->cells;
+  float left[stowage_most_reset];
+  int32_t cell;
+  for (cell = 0; cell < it->cells; cell++) {
+    float of_input[most_gates] = {0.0F}, of_last[most_gates] = {0.0F};
+    sum_gates(layer, direction, cell, at, of_input, of_last);
+    left[cell] = (float)stowage_gate(it, (double)(of_input[of_reset] + of_last[of_reset])) *
+                 (at->last == NULL ? 0.0F : at->last[cell]);
+  }
+  for (cell = 0; cell < it->cells; cell++) {
+    const int32_t number = of_new * it->cells + cell;
+    float of_input[most_gates] = {0.0F}, of_last[most_gates] = {0.0F}, update, part, fresh;
+    sum_gates(layer, direction, cell, at, of_input, of_last);
+    update = (float)stowage_gate(it, (double)(of_input[of_update] + of_last[of_update]));
+    part = product(layer->last_weights + (rows + number) * it->cells, left, it->cells) +
+           stowage_bias(it, direction, it->gates * it->cells + number);
+    fresh = (float)tanh(stowage_limited(it, (double)(of_input[of_new] + part)));
+    at->output[cell] = (1.0F - update) * fresh + update * (at->last == NULL ? 0.0F : at->last[cell]);
+  }
+}
+
 static void run_step(const stowage_recurrent_f32_layer *layer, int32_t direction, const item_memory *at) {
   const stowage_recurrent_layer *const it = &layer->shape;
   int32_t cell, gate;
+  if (it->resets_early) {
+    run_early_reset(layer, direction, at);
+    return;
+  }
   for (cell = 0; cell < it->cells; cell++) {
     float of_input[most_gates] = {0.0F}, of_last[most_gates] = {0.0F}, gates[most_gates];
     sum_gates(layer, direction, cell, at, of_input, of_last);

@@ -2,6 +2,8 @@
 // element of the output is the sum, over its missing letters, of the products of all operands. Cost: one
 // product for each point of the space.
 
+#include "kernels/onnx/einsum.h"
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -64,13 +66,9 @@ Labels implied_output(const std::vector<Labels>& operands) {
   return output;
 }
 
-struct Space {
-  Shape sizes{};               ///< Axes of the output first.
-  std::size_t kept = 0;        ///< Number of output axes.
-  std::vector<Shape> strides;  ///< Per operand.
-};
+}  // namespace
 
-Space space_of(const Signature& signature) {
+Space einsum_space(const Signature& signature) {
   std::string equation = signature.attributes.text("equation", "");
   const std::size_t arrow = equation.find("->");
   const std::vector<std::string> terms = split_terms(equation.substr(0, arrow));
@@ -119,6 +117,8 @@ Space space_of(const Signature& signature) {
   return space;
 }
 
+namespace {
+
 /// Calls visit() for every point of the axes from `axis` up to `end`, and moves the operands' places along.
 template <typename Visit>
 void visit_points(const Space& space, std::size_t axis, std::size_t end, std::vector<std::int64_t>& places,
@@ -138,7 +138,7 @@ Kernel einsum(const Signature& signature) {
   const Argument& output = output_of(signature);
   for (std::size_t i = 0; i < signature.inputs.size(); ++i)
     expect_dtype(input_of(signature, i), output.dtype, "an input");
-  const Space space = space_of(signature);
+  const Space space = einsum_space(signature);
   return for_type(output.dtype, numbers, [&]<typename Element>() -> Kernel {
     return {.run = [space](const Pointers& pointers) {
       auto* to = pointers.output<Element>(0);

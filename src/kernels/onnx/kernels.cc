@@ -37,7 +37,8 @@ KernelTable all_parts() {
                    resize_kernels,
                    einsum_kernels,
                    image_kernels,
-                   loss_kernels});
+                   loss_kernels,
+                   suppression_kernels});
 }
 
 const KernelTable& parts() {

@@ -34,5 +34,6 @@ namespace stowage::kernels::onnx_ops {
 [[nodiscard]] TablePart einsum_kernels();
 [[nodiscard]] TablePart image_kernels();
 [[nodiscard]] TablePart loss_kernels();
+[[nodiscard]] TablePart suppression_kernels();
 
 }  // namespace stowage::kernels::onnx_ops

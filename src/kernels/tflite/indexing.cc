@@ -1,4 +1,4 @@
-// GATHER, GATHER_ND and DYNAMIC_UPDATE_SLICE, whose places are known only at run time; FILL, ZEROS_LIKE, RANGE
+// GATHER, GATHER_ND, DYNAMIC_UPDATE_SLICE and UNSORTED_SEGMENT_SUM, whose places are known only at run time; FILL, ZEROS_LIKE, RANGE
 // and SHAPE, whose output does not depend on the input's elements.
 //
 // Cost: bytes of the output. Source: the definitions of the TFLite operators.
@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
 
 #include "kernels/tflite/families.h"
 #include "kernels/tflite/fixed_point.h"
@@ -206,6 +209,65 @@ Kernel prepare_shape(const Signature& signature) {
   });
 }
 
+// Segments
+
+enum class Joining : std::uint8_t { sum, product, most, least };
+
+template <Joining joining, typename Number>
+Number joined(Number a, Number b) {
+  if constexpr (joining == Joining::most) return a > b ? a : b;
+  if constexpr (joining == Joining::least) return a < b ? a : b;
+  if constexpr (std::is_integral_v<Number>)
+    return joining == Joining::sum ? wrapping_add(a, b) : wrapping_multiply(a, b);
+  return joining == Joining::sum ? a + b : a * b;
+}
+
+template <Joining joining, typename Number>
+constexpr Number first_of_segment = joining == Joining::sum       ? Number{0}
+                                    : joining == Joining::product ? Number{1}
+                                    : joining == Joining::most    ? std::numeric_limits<Number>::lowest()
+                                                                  : std::numeric_limits<Number>::max();
+
+/// Each run of data is joined to that of its segment; of a negative one, to none.
+template <Joining joining, typename Number>
+Kernel segments_kernel(const Operands& operands) {
+  const Shape& data = operands.input(0).shape;
+  const Shape& ids = operands.input(1).shape;
+  const std::int64_t segments = operands.output().shape.at(0);
+  const std::int64_t run = count_of(data, ids.size(), data.size());
+  const std::int64_t count = count_of(ids);
+  return {.run = [=, type = std::string(operands.type())](const Pointers& at) {
+    auto* const output = at.output<Number>(0);
+    std::fill_n(output, segments * run, first_of_segment<joining, Number>);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t segment = at.input<std::int32_t>(1)[i];
+      if (segment < 0) continue;
+      const std::int64_t begin = checked_index(segment, segments, type) * run;
+      for (std::int64_t j = 0; j < run; ++j)
+        output[begin + j] = joined<joining>(output[begin + j], at.input<Number>(0)[i * run + j]);
+    }
+  }};
+}
+
+template <Joining joining>
+Kernel prepare_segments(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(3, 1);
+  operands.expect_alike(0);
+  const Shape& data = operands.input(0).shape;
+  const Shape& ids = operands.input(1).shape;
+  if (operands.input(1).dtype != DType::int32)
+    refuse("its segments are {}", name_of(operands.input(1).dtype));
+  if (ids.size() > data.size() || !std::equal(ids.begin(), ids.end(), data.begin()))
+    refuse("its segments do not fit its data");
+  Shape expected{operands.output().shape.empty() ? 0 : operands.output().shape[0]};
+  expected.insert(expected.end(), data.begin() + static_cast<std::ptrdiff_t>(ids.size()), data.end());
+  operands.expect_shape(operands.output(), expected, "output");
+  if (operands.output().dtype == DType::float32) return segments_kernel<joining, float>(operands);
+  if (operands.output().dtype == DType::int32) return segments_kernel<joining, std::int32_t>(operands);
+  refuse("element type {} is not supported", name_of(operands.output().dtype));
+}
+
 }  // namespace
 
 TablePart indexing_kernels() {
@@ -215,6 +277,10 @@ TablePart indexing_kernels() {
           {"GATHER_ND", prepare_gather_nd},
           {"RANGE", prepare_range},
           {"SHAPE", prepare_shape},
+          {"UNSORTED_SEGMENT_MAX", prepare_segments<Joining::most>},
+          {"UNSORTED_SEGMENT_MIN", prepare_segments<Joining::least>},
+          {"UNSORTED_SEGMENT_PROD", prepare_segments<Joining::product>},
+          {"UNSORTED_SEGMENT_SUM", prepare_segments<Joining::sum>},
           {"ZEROS_LIKE", prepare_zeros_like}};
 }
 

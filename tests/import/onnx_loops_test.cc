@@ -1,0 +1,110 @@
+// Loops whose condition counts: the rounds that they run, which is the size of what they collect; and outputs that are
+// maps.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kernel_calls.h"
+#include "onnx_models.h"
+#include "stowage/error.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::node;
+
+/// while (time < length) { time = time + step }, which collects the time, as exporters of TensorFlow write it: without
+/// most rounds, and compared as real numbers.
+testing::OnnxParts counting_time(std::int64_t begin, std::int64_t step,
+                                 const std::string& relation = "Less") {
+  const auto real = static_cast<std::int64_t>(onnx::TensorProto::FLOAT);
+  const onnx::GraphProto body = testing::onnx_graph(
+      {.nodes = {node("Add", {"time", "step"}, {"next"}),
+                 node("Cast", {"next"}, {"real_next"}, {attribute("to", real)}),
+                 node("Cast", {"end"}, {"real_end"}, {attribute("to", real)}),
+                 node(relation, {"real_next", "real_end"}, {"goes_on"}), node("Identity", {"time"}, {"row"})},
+       .inputs = {testing::tensor_value("round", {}, onnx::TensorProto::INT64),
+                  testing::tensor_value("go", {}, onnx::TensorProto::BOOL), testing::untyped_value("time"),
+                  testing::untyped_value("end")},
+       .outputs = {testing::untyped_value("goes_on"), testing::untyped_value("next"),
+                   testing::untyped_value("end"), testing::untyped_value("row")},
+       .name = "body"});
+  return {.nodes = {node("Shape", {"x"}, {"sizes"}), node("Gather", {"sizes", "first"}, {"length"}),
+                    node(relation, {"begin", "length"}, {"begins"}),
+                    node("Loop", {"", "begins", "begin", "length"}, {"last", "same", "times"},
+                         {attribute("body", body)})},
+          .inputs = {testing::tensor_value("x", {"N", 2})},
+          .outputs = {testing::untyped_value("last"), testing::untyped_value("times")},
+          .initializers = {testing::scalar("first", 0), testing::scalar("begin", begin),
+                           testing::scalar("step", step)}};
+}
+
+Shape times_of(const testing::OnnxParts& parts, GivenSize size) {
+  const Graph graph = testing::read_model(testing::onnx_model(parts), {.dims = {{"N", size}}});
+  return testing::tensor_named(graph, "times").shape.value_or(Shape{-1});
+}
+
+TEST(OnnxLoops, CountTheRoundsOfTheirCondition) {
+  EXPECT_EQ(times_of(counting_time(0, 1), 80), Shape{80});
+  EXPECT_EQ(times_of(counting_time(3, 2), 80), Shape{39});
+  EXPECT_EQ(times_of(counting_time(80, 1), 80), Shape{0});
+  EXPECT_EQ(times_of(counting_time(0, 1, "LessOrEqual"), 7), Shape{8});
+  EXPECT_EQ(times_of(counting_time(0, 1), GivenSize(2, 9)), Shape{9});
+}
+
+/// What the loop computes does not depend on how many rounds the plan knows of.
+TEST(OnnxLoops, RunAsOftenAsThePlanKnows) {
+  const Network network = parse_network(testing::onnx_model(counting_time(3, 2)).SerializeAsString(),
+                                        "m.onnx", {.dims = {{"N", 20}}, .constants = true});
+  const RunResult result = run_plan(network, make_plan(network.input).plan, {.check = RunCheck::tensors});
+  EXPECT_FALSE(result.fault);
+  ASSERT_EQ(result.outputs.size(), 2U);
+  EXPECT_EQ(result.outputs[1].array, testing::array<std::int64_t>({9}, {3, 5, 7, 9, 11, 13, 15, 17, 19}));
+}
+
+/// Data decides, or nothing ends it within the limit.
+TEST(OnnxLoops, OthersAskForTheSize) {
+  testing::OnnxParts by_data = counting_time(0, 1);
+  by_data.initializers.erase(by_data.initializers.begin() + 1);
+  by_data.inputs.push_back(testing::tensor_value("begin", {}, onnx::TensorProto::INT64));
+  for (const testing::OnnxParts& parts : {by_data, counting_time(0, 0), counting_time(-1'000'000, 1)})
+    testing::expect_message(testing::error_of_model(testing::onnx_model(parts), {.dims = {{"N", 4}}}),
+                            {"times", "(Loop", "--shape times=N"});
+}
+
+onnx::ModelProto with_maps(const std::vector<onnx::NodeProto>& more) {
+  testing::OnnxParts parts{.nodes = {node("Softmax", {"x"}, {"shares"})},
+                           .inputs = {testing::tensor_value("x", {2, 3})},
+                           .outputs = {testing::untyped_value("maps")}};
+  parts.nodes.push_back(
+      node("ZipMap", {"shares"}, {"maps"}, {attribute("classlabels_int64s", Shape{4, 5, 6})}, "ai.onnx.ml"));
+  parts.nodes.insert(parts.nodes.end(), more.begin(), more.end());
+  onnx::ModelProto model = testing::onnx_model(parts);
+  auto& set = *model.add_opset_import();
+  set.set_domain("ai.onnx.ml");
+  set.set_version(1);
+  return model;
+}
+
+TEST(OnnxMaps, AreTakenAsTheNumbersInThem) {
+  const Input input = parse_input(with_maps({}).SerializeAsString(), "x.onnx");
+  const Graph& graph = std::get<Graph>(input.content);
+  ASSERT_EQ(graph.subgraphs[0].operators.size(), 1U);
+  ASSERT_EQ(graph.subgraphs[0].outputs.size(), 1U);
+  EXPECT_EQ(graph.tensors[graph.subgraphs[0].outputs[0]].name, "shares");
+  EXPECT_EQ(graph.tensors[graph.subgraphs[0].outputs[0]].kind, TensorKind::output);
+  testing::expect_message(input.note, {"'maps'", "a sequence of maps", "'shares'"});
+}
+
+TEST(OnnxMaps, ThatAreReadAreRefused) {
+  testing::expect_message(testing::error_of_model(with_maps({node("Identity", {"maps"}, {"again"})})),
+                          {"maps", "sequence"});
+}
+
+}  // namespace
+}  // namespace stowage
