@@ -16,7 +16,7 @@ constexpr std::string_view open_group = "What a model leaves open";
 
 constexpr std::size_t first_of_models = 27;
 
-constexpr std::array<OptionRow, 32> option_rows{{
+constexpr std::array<OptionRow, 33> option_rows{{
     {"strategy", &PlanTexts::strategy, usual,
      "NAME of the strategy that finds offsets, and its tuning: NAME:KEY=VALUE,... See `stowage strategies`. "
      "Default: auto"},
