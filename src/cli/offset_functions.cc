@@ -119,9 +119,9 @@ std::optional<SizedFunctions> sized_functions(const std::string& file, const Pla
   return sized;
 }
 
-void put_at_sizes(Input& range, const std::vector<std::string>& models, const ModelTexts& exact) {
-  const std::vector<Input> inputs = read_models(models, exact, Wanted::graph);
-  range.content = graph_at(std::get<Graph>(std::move(range.content)), std::get<Graph>(inputs[0].content));
+void put_in_range(Input& exact, const std::vector<std::string>& models, const SizedFunctions& sized) {
+  std::vector<Input> range = read_models(models, sized.range, Wanted::graph);
+  exact.content = graph_at(std::get<Graph>(std::move(range[0].content)), std::get<Graph>(exact.content));
 }
 
 Faults faults_of_functions(const std::string& file, const Plan& plan) {

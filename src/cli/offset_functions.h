@@ -31,8 +31,8 @@ struct SizedFunctions {
 [[nodiscard]] std::optional<SizedFunctions> sized_functions(const std::string& file, const Plan& plan,
                                                             const ModelTexts& model);
 
-/// The network of the range at these sizes, for `plan_at` of them.
-void put_at_sizes(Input& range, const std::vector<std::string>& models, const ModelTexts& exact);
+/// Gives a model that was read at these sizes the operators of the range, for `plan_at` of them.
+void put_in_range(Input& exact, const std::vector<std::string>& models, const SizedFunctions& sized);
 
 /// Faults of the functions that a plan's file has; none if it has none.
 [[nodiscard]] Faults faults_of_functions(const std::string& file, const Plan& plan);

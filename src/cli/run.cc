@@ -53,9 +53,8 @@ std::optional<GivenPlan> given_plan(const RunCommand& command, const Bucket* buc
 
 std::vector<Network> networks_for(const RunCommand& command, const ModelTexts& model,
                                   const std::optional<GivenPlan>& given) {
-  if (!given || !given->sized) return read_networks(command.inputs, model);
-  std::vector<Network> networks = read_networks(command.inputs, given->sized->range);
-  put_at_sizes(networks[0].input, command.inputs, model);
+  std::vector<Network> networks = read_networks(command.inputs, model);
+  if (given && given->sized) put_in_range(networks[0].input, command.inputs, *given->sized);
   return networks;
 }
 

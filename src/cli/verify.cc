@@ -66,8 +66,8 @@ ExitStatus run_verify(const VerifyCommand& command) {
   } else if (command.models.empty()) {
     faults = check_plan(plan);
   } else if (const auto sized = sized_functions(command.plan_file, plan, command.model)) {
-    std::vector<Input> inputs = read_models(command.models, sized->range, wanted_to_check(plan));
-    put_at_sizes(inputs[0], command.models, command.model);
+    std::vector<Input> inputs = read_models(command.models, command.model, wanted_to_check(plan));
+    put_in_range(inputs[0], command.models, *sized);
     plan = plan_at(plan, sized->functions, sized->values, std::get<Graph>(inputs[0].content));
     faults = check_plan(plan, inputs);
   } else {
