@@ -37,34 +37,21 @@ struct Planned {
   ExitStatus status = ExitStatus::done;
 };
 
-/// The plan that is given, and the sizes at which its functions are wanted, if it has some.
-struct GivenPlan {
-  Plan plan{};
-  std::optional<SizedFunctions> sized{};
-};
-
-std::optional<GivenPlan> given_plan(const RunCommand& command, const Bucket* bucket) {
-  if (command.given_plan.empty()) return std::nullopt;
-  if (bucket != nullptr) return GivenPlan{.plan = bucket->plan};
-  GivenPlan given{.plan = read_plan(command.given_plan)};
-  given.sized = sized_functions(command.given_plan, given.plan, command.model);
-  return given;
+/// The plan that is given. One with functions runs as it is: at sizes of its range, in the offsets of the largest.
+Plan given_plan(const RunCommand& command, const Bucket* bucket) {
+  if (bucket != nullptr) return bucket->plan;
+  Plan plan = read_plan(command.given_plan);
+  if (sized_functions(command.given_plan, plan, command.model))
+    throw UsageError(
+        "--plan: functions of offsets do not run yet; give the range of sizes that the plan is for "
+        "(--dim NAME=A..B) and inputs of the wanted size");
+  return plan;
 }
 
-std::vector<Network> networks_for(const RunCommand& command, const ModelTexts& model,
-                                  const std::optional<GivenPlan>& given) {
-  std::vector<Network> networks = read_networks(command.inputs, model);
-  if (given && given->sized) put_in_range(networks[0].input, command.inputs, *given->sized);
-  return networks;
-}
-
-Planned plan_for(const RunCommand& command, std::optional<GivenPlan> given,
-                 const std::vector<Network>& networks, const InterruptWatch& watch) {
-  if (given) {
-    Planned planned{std::move(given->plan)};
-    if (given->sized)
-      planned.plan =
-          plan_at(planned.plan, given->sized->functions, given->sized->values, networks[0].graph());
+Planned plan_for(const RunCommand& command, const Bucket* bucket, const std::vector<Network>& networks,
+                 const InterruptWatch& watch) {
+  if (!command.given_plan.empty()) {
+    Planned planned{given_plan(command, bucket)};
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;
@@ -161,12 +148,11 @@ ExitStatus run_run(const RunCommand& command) {
       command.given_plan.empty() ? std::nullopt : read_buckets(command.given_plan);
   ModelTexts model = command.model;
   const Bucket* const bucket = buckets ? &chosen_bucket(*buckets, command.inputs, options, model) : nullptr;
-  std::optional<GivenPlan> given = given_plan(command, bucket);
-  const std::vector<Network> networks = networks_for(command, model, given);
+  const std::vector<Network> networks = read_networks(command.inputs, model);
   print_notes(inputs_of(networks));
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
-  const Planned planned = plan_for(command, std::move(given), networks, watch);
+  const Planned planned = plan_for(command, bucket, networks, watch);
   if (planned.status != ExitStatus::done) return planned.status;
   options.stop = watch.stop();
   options.progress = progress_line();

@@ -48,7 +48,7 @@ PlanResult planned(const Network& network, const PlanOptions& options) {
   return result;
 }
 
-std::vector<Position> copies_in(const Plan& plan) {
+std::vector<Position> copy_steps_of(const Plan& plan) {
   std::vector<Position> copies;
   const std::vector<Step>& steps = plan.clocks[0].steps;
   for (std::size_t at = 0; at < steps.size(); ++at) {
@@ -89,13 +89,13 @@ TEST(PlanRowMoves, FetchRowsThatWaitLong) {
     const Plan still = planned(network, in_two_memories(fast, Io::rows, Moves::none)).plan;
     const Plan moving = planned(network, in_two_memories(fast, Io::rows)).plan;
     ASSERT_TRUE(is_streamed(moving));
-    EXPECT_TRUE(copies_in(still).empty());
+    EXPECT_TRUE(copy_steps_of(still).empty());
     EXPECT_LE(moving.summary.cost, still.summary.cost);
     EXPECT_LE(moving.summary.cost_bound, moving.summary.cost);
     EXPECT_EQ(parse_plan(json_of(moving)), moving);
     const RunResult run = run_plan(network, moving, {.check = RunCheck::tensors});
     EXPECT_FALSE(run.fault) << run.fault->what;
-    copies += copies_in(moving).size();
+    copies += copy_steps_of(moving).size();
   }
   EXPECT_GT(copies, 0U);
 }
@@ -160,7 +160,7 @@ void expect_refused(const Plan& plan, const Graph& graph, const std::string& wha
 }
 
 void expect_mutants_refused(const Plan& plan, const Graph& graph, Random& random, Seen& seen) {
-  const std::vector<Position> copies = copies_in(plan);
+  const std::vector<Position> copies = copy_steps_of(plan);
   for (int i = 0; i < 3; ++i) {
     const Position at = copies[static_cast<std::size_t>(pick(random, 0, std::ssize(copies) - 1))];
     const Copy& copy = copy_at(plan, at);
@@ -194,7 +194,7 @@ void expect_mutants_refused(const Plan& plan, const Graph& graph, Random& random
 }
 
 void note(const Plan& plan, Seen& seen) {
-  const std::vector<Position> copies = copies_in(plan);
+  const std::vector<Position> copies = copy_steps_of(plan);
   seen.moved += copies.empty() ? 0 : 1;
   std::map<std::size_t, std::set<std::size_t>> held;
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
@@ -212,8 +212,8 @@ TEST(PlanRowMoves, OfManyNetworksAreRightAndRun) {
   Random random(5);
   Seen seen;
   std::uint64_t dearer = 0;
-  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 2000 : 60);
-  for (std::uint64_t i = 0; i < cases; ++i) {
+  const std::uint64_t drawn = testing::cases_of(testing::has_time() ? 2000 : 60);
+  for (std::uint64_t i = 0; i < drawn; ++i) {
     const Network network = testing::random_images(random);
     PlanOptions options = in_two_memories(1, static_cast<Io>(pick(random, 0, 2)));
     options.alias = static_cast<Alias>(pick(random, 0, 2));
@@ -233,17 +233,17 @@ TEST(PlanRowMoves, OfManyNetworksAreRightAndRun) {
     EXPECT_EQ(parse_plan(json_of(plan)), plan);
     options.moves = Moves::none;
     dearer += plan.summary.cost > planned(network, options).plan.summary.cost ? 1 : 0;
-    if (!is_streamed(plan) || copies_in(plan).empty()) continue;
+    if (!is_streamed(plan) || copy_steps_of(plan).empty()) continue;
     note(plan, seen);
     const RunResult run = run_plan(network, plan, {.check = RunCheck::tensors});
     ASSERT_FALSE(run.fault) << i << ": " << run.fault->what;
     expect_mutants_refused(plan, network.graph(), random, seen);
     ASSERT_FALSE(::testing::Test::HasFailure()) << i;
   }
-  EXPECT_LE(dearer, cases / 50);
-  EXPECT_GT(seen.moved, cases / 5);
+  EXPECT_LE(dearer, drawn / 50);
+  EXPECT_GT(seen.moved, drawn / 5);
   EXPECT_GT(seen.in_turn, 0U);
-  EXPECT_GT(seen.mutants, cases);
+  EXPECT_GT(seen.mutants, drawn);
   std::cout << seen.moved << " plans with moves, " << seen.in_turn << " copies of rows in turn, "
             << seen.of_blocks << " plans with copies of blocks, " << seen.mutants << " mutants\n";
 }
@@ -262,7 +262,7 @@ TEST(PlanRowMoves, OfModels) {
     options.moves = Moves::none;
     const Plan still = planned(network, options).plan;
     EXPECT_LE(moving.summary.cost, still.summary.cost) << name;
-    EXPECT_FALSE(copies_in(moving).empty()) << name;
+    EXPECT_FALSE(copy_steps_of(moving).empty()) << name;
     const RunResult run = run_plan(network, moving, {.check = RunCheck::tensors});
     EXPECT_FALSE(run.fault) << name << ": " << run.fault->what;
   }
