@@ -19,7 +19,7 @@ using testing::attribute;
 using testing::node;
 
 /// while (time < length) { time = time + step }, which collects the time, as exporters of TensorFlow write it: without
-/// most rounds, and compared as real numbers.
+/// most rounds, and compared as real numbers. It carries an input, too, so that it is no constant.
 testing::OnnxParts counting_time(std::int64_t begin, std::int64_t step,
                                  const std::string& relation = "Less") {
   const auto real = static_cast<std::int64_t>(onnx::TensorProto::FLOAT);
@@ -30,13 +30,14 @@ testing::OnnxParts counting_time(std::int64_t begin, std::int64_t step,
                  node(relation, {"real_next", "real_end"}, {"goes_on"}), node("Identity", {"time"}, {"row"})},
        .inputs = {testing::tensor_value("round", {}, onnx::TensorProto::INT64),
                   testing::tensor_value("go", {}, onnx::TensorProto::BOOL), testing::untyped_value("time"),
-                  testing::untyped_value("end")},
+                  testing::untyped_value("end"), testing::untyped_value("data")},
        .outputs = {testing::untyped_value("goes_on"), testing::untyped_value("next"),
-                   testing::untyped_value("end"), testing::untyped_value("row")},
+                   testing::untyped_value("end"), testing::untyped_value("data"),
+                   testing::untyped_value("row")},
        .name = "body"});
   return {.nodes = {node("Shape", {"x"}, {"sizes"}), node("Gather", {"sizes", "first"}, {"length"}),
                     node(relation, {"begin", "length"}, {"begins"}),
-                    node("Loop", {"", "begins", "begin", "length"}, {"last", "same", "times"},
+                    node("Loop", {"", "begins", "begin", "length", "x"}, {"last", "same", "kept", "times"},
                          {attribute("body", body)})},
           .inputs = {testing::tensor_value("x", {"N", 2})},
           .outputs = {testing::untyped_value("last"), testing::untyped_value("times")},
