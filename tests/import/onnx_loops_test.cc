@@ -19,7 +19,7 @@ using testing::attribute;
 using testing::node;
 
 /// while (time < length) { time = time + step }, which collects the time, as exporters of TensorFlow write it: without
-/// most rounds, and compared as real numbers.
+/// most rounds, and compared as real numbers. It carries an input, too, so that it is no constant.
 testing::OnnxParts counting_time(std::int64_t begin, std::int64_t step,
                                  const std::string& relation = "Less") {
   const auto real = static_cast<std::int64_t>(onnx::TensorProto::FLOAT);
@@ -30,13 +30,14 @@ testing::OnnxParts counting_time(std::int64_t begin, std::int64_t step,
                  node(relation, {"real_next", "real_end"}, {"goes_on"}), node("Identity", {"time"}, {"row"})},
        .inputs = {testing::tensor_value("round", {}, onnx::TensorProto::INT64),
                   testing::tensor_value("go", {}, onnx::TensorProto::BOOL), testing::untyped_value("time"),
-                  testing::untyped_value("end")},
+                  testing::untyped_value("end"), testing::untyped_value("data")},
        .outputs = {testing::untyped_value("goes_on"), testing::untyped_value("next"),
-                   testing::untyped_value("end"), testing::untyped_value("row")},
+                   testing::untyped_value("end"), testing::untyped_value("data"),
+                   testing::untyped_value("row")},
        .name = "body"});
   return {.nodes = {node("Shape", {"x"}, {"sizes"}), node("Gather", {"sizes", "first"}, {"length"}),
                     node(relation, {"begin", "length"}, {"begins"}),
-                    node("Loop", {"", "begins", "begin", "length"}, {"last", "same", "times"},
+                    node("Loop", {"", "begins", "begin", "length", "x"}, {"last", "same", "kept", "times"},
                          {attribute("body", body)})},
           .inputs = {testing::tensor_value("x", {"N", 2})},
           .outputs = {testing::untyped_value("last"), testing::untyped_value("times")},
@@ -65,6 +66,33 @@ TEST(OnnxLoops, RunAsOftenAsThePlanKnows) {
   EXPECT_FALSE(result.fault);
   ASSERT_EQ(result.outputs.size(), 2U);
   EXPECT_EQ(result.outputs[1].array, testing::array<std::int64_t>({9}, {3, 5, 7, 9, 11, 13, 15, 17, 19}));
+}
+
+/// Sums from the end, written from the end. It carries an input, too, so that it is no constant.
+TEST(OnnxLoops, ScansGoBackwards) {
+  const auto real = [](const char* name) { return testing::tensor_value(name, {}); };
+  const onnx::GraphProto body = testing::onnx_graph(
+      {.nodes = {node("Add", {"sum", "one"}, {"next"}), node("Identity", {"next"}, {"row"})},
+       .inputs = {real("sum"), testing::tensor_value("data", {2}), real("one")},
+       .outputs = {real("next"), testing::tensor_value("data", {2}), real("row")},
+       .name = "body"});
+  onnx::TensorProto zero = testing::reals("zero", {0});
+  zero.clear_dims();
+  const testing::OnnxParts parts{
+      .nodes = {node(
+          "Scan", {"zero", "x", "all"}, {"last", "kept", "sums"},
+          {attribute("body", body), attribute("num_scan_inputs", std::int64_t{1}),
+           attribute("scan_input_directions", Shape{1}), attribute("scan_output_directions", Shape{1})})},
+      .inputs = {testing::tensor_value("x", {2})},
+      .outputs = {testing::untyped_value("last"), testing::untyped_value("sums")},
+      .initializers = {zero, testing::reals("all", {1, 2, 4, 8})}};
+  const Network network =
+      parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+  const RunResult result = run_plan(network, make_plan(network.input).plan, {.check = RunCheck::tensors});
+  EXPECT_FALSE(result.fault);
+  ASSERT_EQ(result.outputs.size(), 2U);
+  EXPECT_EQ(result.outputs[0].array, testing::array<float>({}, {15}));
+  EXPECT_EQ(result.outputs[1].array, testing::array<float>({4}, {15, 14, 12, 8}));
 }
 
 /// Data decides, or nothing ends it within the limit.

@@ -247,7 +247,7 @@ TEST_F(OnnxBackendRun, Nodes) {
   Runs runs(expected);
   runs.run(backend_data / "node");
   runs.report();
-  EXPECT_EQ(runs.passed(), 830);
+  EXPECT_EQ(runs.passed(), 840);
   EXPECT_EQ(runs.fixed(), 10);
 }
 
