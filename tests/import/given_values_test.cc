@@ -30,7 +30,7 @@ using testing::usage_error_of_model;
 using testing::vector_of;
 using Type = onnx::TensorProto;
 
-const Number one = std::int64_t{1};
+const Number number_one = std::int64_t{1};
 Number whole(std::int64_t number) { return number; }
 
 /// x of 24 elements, in the shape that an input says, twice.
@@ -46,7 +46,7 @@ onnx::ModelProto reshaped() {
 }
 
 ImportOptions sizes_of_reshaped() {
-  return {.values = {{"sizes", {whole(4), whole(6)}}, {"wide", {whole(5), one, one}}}};
+  return {.values = {{"sizes", {whole(4), whole(6)}}, {"wide", {whole(5), number_one, number_one}}}};
 }
 
 TEST(GivenValues, DecideSizesOfOnnx) {
@@ -87,7 +87,8 @@ TEST(GivenValues, AreRealOrTrueToo) {
                   tensor_value("flag", {}, Type::BOOL), tensor_value("x", {8})},
        .outputs = {untyped_value("y"), untyped_value("z")}});
   const Graph graph = read_model(
-      model, {.values = {{"start", {0.5}}, {"limit", {whole(3)}}, {"delta", {0.25}}, {"flag", {one}}}});
+      model,
+      {.values = {{"start", {0.5}}, {"limit", {whole(3)}}, {"delta", {0.25}}, {"flag", {number_one}}}});
   EXPECT_EQ(tensor_named(graph, "y").shape, Shape({10}));
   EXPECT_EQ(tensor_named(graph, "z").shape, Shape({8})) << "the branch that is taken";
   EXPECT_EQ(tensor_named(graph, "limit").value, std::vector<Number>({3.0}));
@@ -99,11 +100,13 @@ TEST(GivenValues, ThatDoNotFitAreRefused) {
     for (auto& [name, value] : values) options.values.insert_or_assign(name, value);
     return usage_error_of_model(reshaped(), options);
   };
-  expect_message(refused({{"size", {one}}}), {"--value 'size'", "no such input", "did you mean 'sizes'?"});
-  expect_message(refused({{"two", {one}}}), {"--value 'two'", "no such input"});
-  expect_message(refused({{"wide", {one}}}), {"--value 'wide'", "has 1 elements, expected 3 for shape [3]"});
-  expect_message(refused({{"sizes", {4.5, one}}}), {"--value 'sizes'", "4.5 is no int64"});
-  expect_message(refused({{"image", {one, one, one, one, one}}}),
+  expect_message(refused({{"size", {number_one}}}),
+                 {"--value 'size'", "no such input", "did you mean 'sizes'?"});
+  expect_message(refused({{"two", {number_one}}}), {"--value 'two'", "no such input"});
+  expect_message(refused({{"wide", {number_one}}}),
+                 {"--value 'wide'", "has 1 elements, expected 3 for shape [3]"});
+  expect_message(refused({{"sizes", {4.5, number_one}}}), {"--value 'sizes'", "4.5 is no int64"});
+  expect_message(refused({{"image", {number_one, number_one, number_one, number_one, number_one}}}),
                  {"has 5 elements, expected 6 for shape [2,3]"});
   ImportOptions both = sizes_of_reshaped();
   both.dims.emplace("rank", 3);
@@ -202,14 +205,14 @@ TEST(GivenValues, DecideSizesOfTflite) {
     }
     return std::string();
   };
-  expect_message(problem({.values = {{"size", {one}}}}), {"did you mean 'sizes'?"});
-  expect_message(problem({.values = {{"sizes", {one, 0.5}}}}), {"0.5 is no int32"});
+  expect_message(problem({.values = {{"size", {number_one}}}}), {"did you mean 'sizes'?"});
+  expect_message(problem({.values = {{"sizes", {number_one, 0.5}}}}), {"0.5 is no int32"});
   expect_message(problem({.shapes = {{"sizes", {2}}}}), {"give that with --value sizes=..."});
 }
 
 TEST(GivenValues, AreOfNetworksAlone) {
   try {
-    (void)parse_input("id,lower,upper,size\na,0,2,64\n", "list.csv", {.values = {{"a", {one}}}});
+    (void)parse_input("id,lower,upper,size\na,0,2,64\n", "list.csv", {.values = {{"a", {number_one}}}});
     ADD_FAILURE();
   } catch (const UsageError& error) {
     expect_message(error.what(), {"--value has no meaning for a buffer list"});
