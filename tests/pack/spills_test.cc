@@ -26,30 +26,30 @@ using memories::Touch;
 
 using Random = std::mt19937_64;
 
-std::int64_t pick(Random& random, std::int64_t low, std::int64_t high) {
+std::int64_t pick_number(Random& random, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
 }
 
 Need random_need(Random& random, Position end, int most_touches) {
-  Need need{.size = pick(random, 1, 4), .slow_cost = 10};
-  Position at = pick(random, 0, end / 2);
-  for (std::int64_t i = pick(random, 1, most_touches); i > 0 && at < end; --i) {
-    const Position last = std::min(end - 1, at + (pick(random, 0, 3) == 0 ? 1 : 0));
-    if (!need.touches.empty()) need.carried.push_back(pick(random, 1, need.size));
-    const bool writes = need.touches.empty() || pick(random, 0, 3) == 0;
-    need.touches.push_back({at, last, pick(random, 0, 2 * need.size), writes});
-    at = last + pick(random, 1, 3);
+  Need need{.size = pick_number(random, 1, 4), .slow_cost = 10};
+  Position at = pick_number(random, 0, end / 2);
+  for (std::int64_t i = pick_number(random, 1, most_touches); i > 0 && at < end; --i) {
+    const Position last = std::min(end - 1, at + (pick_number(random, 0, 3) == 0 ? 1 : 0));
+    if (!need.touches.empty()) need.carried.push_back(pick_number(random, 1, need.size));
+    const bool writes = need.touches.empty() || pick_number(random, 0, 3) == 0;
+    need.touches.push_back({at, last, pick_number(random, 0, 2 * need.size), writes});
+    at = last + pick_number(random, 1, 3);
   }
   need.may_be_slow = true;
-  need.may_be_fast = pick(random, 0, 9) > 0;
+  need.may_be_fast = pick_number(random, 0, 9) > 0;
   return need;
 }
 
 Needs random_needs(Random& random, int most, int most_touches) {
-  Needs needs{.capacity = pick(random, 3, 8), .end = 9};
-  for (std::int64_t i = pick(random, 1, most); i > 0; --i)
+  Needs needs{.capacity = pick_number(random, 3, 8), .end = 9};
+  for (std::int64_t i = pick_number(random, 1, most); i > 0; --i)
     needs.all.push_back(random_need(random, needs.end, most_touches));
-  if (pick(random, 0, 4) == 0) needs.reserved = {{1, 2}};
+  if (pick_number(random, 0, 4) == 0) needs.reserved = {{1, 2}};
   return needs;
 }
 
@@ -201,11 +201,11 @@ TEST(FastStays, ThePricesOfAStayCount) {
     const Need& need = needs.all[0];
     memories::Prices prices(needs.end);
     for (std::size_t p = 0; p < static_cast<std::size_t>(needs.end); ++p)
-      prices.sums[p + 1] = prices.sums[p] + pick(random, 0, 8 * memories::Prices::parts);
+      prices.sums[p + 1] = prices.sums[p] + pick_number(random, 0, 8 * memories::Prices::parts);
     memories::Allowed allowed;
     for (std::size_t t = 0; t < need.touches.size(); ++t) {
-      allowed.touches.push_back(pick(random, 0, 3) > 0);
-      allowed.gaps.push_back(pick(random, 0, 3) > 0);
+      allowed.touches.push_back(pick_number(random, 0, 3) > 0);
+      allowed.gaps.push_back(pick_number(random, 0, 3) > 0);
     }
     std::int64_t cheapest = largest_value;
     for (const FastStays& stays : all_stays(need)) {
