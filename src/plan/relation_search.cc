@@ -22,7 +22,6 @@
 #include <optional>
 #include <random>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace stowage::plan {
@@ -282,30 +281,26 @@ bool StackedLives::overlap(std::size_t a, std::size_t b) const {
 Relation StackedLives::relation_of(const Stacking& stacking) const {
   std::vector<std::size_t> height(size());
   for (std::size_t i = 0; i < stacking.size(); ++i) height[stacking[i]] = i;
-  struct Event {
-    Position at;
-    bool begins;
-    std::size_t height;
-  };
-  std::vector<Event> events;
+  std::vector<std::vector<std::size_t>> begins(times_), ends(times_);
   for (std::size_t b = 0; b < size(); ++b) {
-    if (lives_[b].lower >= lives_[b].upper) continue;
-    events.push_back({lives_[b].lower, true, height[b]});
-    events.push_back({lives_[b].upper, false, height[b]});
+    if (ranks_[b].lower >= ranks_[b].upper) continue;
+    begins[static_cast<std::size_t>(ranks_[b].lower)].push_back(height[b]);
+    ends[static_cast<std::size_t>(ranks_[b].upper)].push_back(height[b]);
   }
-  std::ranges::sort(events, {}, [](const Event& it) { return std::tuple(it.at, it.begins, it.height); });
   std::vector<std::set<std::size_t>> below(size());
   std::set<std::size_t> live;
-  const auto link = [&](auto lower, auto upper) { below[stacking[*upper]].insert(stacking[*lower]); };
-  for (const Event& event : events) {
-    const auto at = event.begins ? live.insert(event.height).first : live.find(event.height);
+  const auto link_around = [&](std::size_t at_height) {
+    const auto at = live.lower_bound(at_height);
+    if (at == live.end()) return;
+    if (at != live.begin()) below[stacking[*at]].insert(stacking[*std::prev(at)]);
     const auto above = std::next(at);
-    if (event.begins) {
-      if (at != live.begin()) link(std::prev(at), at);
-      if (above != live.end()) link(at, above);
-    } else {
-      if (at != live.begin() && above != live.end()) link(std::prev(at), above);
-      live.erase(at);
+    if (above != live.end()) below[stacking[*above]].insert(stacking[*at]);
+  };
+  for (std::size_t time = 0; time < times_; ++time) {
+    for (const std::size_t it : ends[time]) live.erase(it);
+    for (const std::size_t it : begins[time]) live.insert(it);
+    for (const auto* changed : {&ends[time], &begins[time]}) {
+      for (const std::size_t it : *changed) link_around(it);
     }
   }
   Relation relation;

@@ -367,8 +367,8 @@ TEST(OffsetFunctions, AreRefusedForWhatTheyCannotDo) {
   const Plan plan = make_plan(model.whole_range(), options).plan;
   expect_refused([&] { (void)found_for(model, plan); }, "several memories");
   const Plan one = planned(model).plan;
-  const Model closed{model.content, {}};
-  expect_refused([&] { (void)found_for(closed, one); }, "needs a range of sizes");
+  const Graph range = std::get<Graph>(model.whole_range().content);
+  expect_refused([&] { (void)find_offset_functions(one, range, {}, {}, quick()); }, "needs a range of sizes");
 }
 
 /// Compiles the functions and compares what they compute.
