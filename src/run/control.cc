@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/checked.h"
 #include "run/interpreter.h"
 #include "stowage/error.h"
 
@@ -276,6 +277,9 @@ std::string obstacle_to_scan(const Graph& graph, const Operator& op, const Attri
   for (const std::string_view axes : {"scan_input_axes", "scan_output_axes"})
     for (const std::int64_t axis : attributes.integers(axes, {}))
       if (axis != 0) return fmt::format("it goes along axis {}, expected 0", axis);
+  const TensorId rows = operands[operands.size() - static_cast<std::size_t>(scanned)];
+  if (!graph.tensors[rows].shape)
+    return fmt::format("the shape of {} depends on data", describe(graph, rows));
   const Scanning scan = scanning_of(graph, op, attributes);
   const Subgraph& body = graph.subgraphs[op.bodies[0]];
   if (body.inputs.size() != operands.size() || body.outputs.size() < scan.carried ||
@@ -289,7 +293,8 @@ std::string obstacle_to_scan(const Graph& graph, const Operator& op, const Attri
   const auto expect_parts = [&](TensorId all, TensorId one) -> std::string {
     const Tensor& whole = graph.tensors[all];
     const Tensor& part = graph.tensors[one];
-    if (whole.dtype == part.dtype && whole.bytes == part.bytes * scan.rounds) return "";
+    const auto bytes = base::checked_multiply(part.bytes, scan.rounds);
+    if (whole.dtype == part.dtype && whole.bytes == bytes) return "";
     return fmt::format("{} has {} bytes, expected {} times {} of {}", describe(graph, all), whole.bytes,
                        scan.rounds, part.bytes, describe(graph, one));
   };

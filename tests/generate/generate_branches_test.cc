@@ -1,5 +1,5 @@
-// If, IF, Loop, Scan and WHILE as C, in one another, with bodies that return what they compute, what others have computed,
-// and constants. They give what the interpreter gives, bit for bit.
+// If, IF, Loop, Scan and WHILE as C, in one another, with bodies that return what they compute, what others have
+// computed, and constants. They give what the interpreter gives, bit for bit.
 
 #include <gtest/gtest.h>
 

@@ -95,6 +95,30 @@ TEST(OnnxLoops, ScansGoBackwards) {
   EXPECT_EQ(result.outputs[1].array, testing::array<float>({4}, {15, 14, 12, 8}));
 }
 
+/// How many rows there are is known only when it runs; `--bound` says no shape.
+TEST(OnnxLoops, AScanOfUnknownRowsIsRefused) {
+  const onnx::GraphProto body = testing::onnx_graph({.nodes = {node("Neg", {"part"}, {"row"})},
+                                                     .inputs = {testing::untyped_value("part")},
+                                                     .outputs = {testing::untyped_value("row")},
+                                                     .name = "body"});
+  const testing::OnnxParts parts{
+      .nodes = {node("NonZero", {"x"}, {"places"}),
+                node("Scan", {"places"}, {"rows"},
+                     {attribute("body", body), attribute("num_scan_inputs", std::int64_t{1})})},
+      .inputs = {testing::tensor_value("x", {4})},
+      .outputs = {testing::untyped_value("rows")}};
+  const ImportOptions options{.bounds = {{"places", 32}, {"part", 32}, {"row", 32}, {"rows", 32}},
+                              .constants = true};
+  const Network network = parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", options);
+  try {
+    static_cast<void>(run_plan(network, make_plan(network.input).plan, {}));
+    ADD_FAILURE() << "it runs";
+  } catch (const Error& error) {
+    constexpr const char* says = "(Scan, 1 of subgraph 0): the shape of tensor 'places' depends on data";
+    EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+  }
+}
+
 /// Data decides, or nothing ends it within the limit.
 TEST(OnnxLoops, OthersAskForTheSize) {
   testing::OnnxParts by_data = counting_time(0, 1);

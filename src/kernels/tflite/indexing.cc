@@ -1,5 +1,5 @@
-// GATHER, GATHER_ND, DYNAMIC_UPDATE_SLICE and UNSORTED_SEGMENT_SUM, whose places are known only at run time; FILL, ZEROS_LIKE, RANGE
-// and SHAPE, whose output does not depend on the input's elements.
+// GATHER, GATHER_ND, DYNAMIC_UPDATE_SLICE and the UNSORTED_SEGMENT operators, whose places are known only at run
+// time; FILL, ZEROS_LIKE, RANGE and SHAPE, whose output does not depend on the input's elements.
 //
 // Cost: bytes of the output. Source: the definitions of the TFLite operators.
 
