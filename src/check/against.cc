@@ -236,7 +236,7 @@ void hold_weights(Network& network) {
 void finish_network(const model::ClockTree& tree, Network& network, Faults& faults) {
   Played& played = network.played;
   Needs& needs = network.needs = place(network.part, tree, played, faults);
-  end_handed_over(network.graph(), played.handed, needs, faults);
+  end_handed_over(network.part, played.handed, needs, faults);
   end_written_over(network.part, tree, played, needs);
   check_ends(network.part, tree, played, needs, faults);
   check_hand_overs(network.graph(), network.part.matched, faults);

@@ -77,8 +77,18 @@ std::span<KeptBytes*> those_at(std::vector<KeptBytes*>& needs, Position at) {
   return {found.begin(), found.end()};
 }
 
+/// Needs of one tensor have the rows that are in both at one place, or none are.
 bool is_one_place(const KeptBytes& a, const KeptBytes& b) {
-  return a.buffer == b.buffer && a.first == b.first;
+  const Rows common{std::max(a.rows.first, b.rows.first), std::min(a.rows.second, b.rows.second)};
+  if (common.first >= common.second) return true;
+  const bool is_laid_out_alike =
+      a.is_in_whole_view == b.is_in_whole_view && (common.second - common.first == 1 || a.step == b.step);
+  return is_laid_out_alike && a.buffer == b.buffer && a.at_row(common.first) == b.at_row(common.first);
+}
+
+/// All the tensor is there, in row-major order.
+bool is_whole(const NetworkSteps& part, const KeptBytes& need) {
+  return need.rows == part.all_rows(need.tensor) && (need.count() == 1 || need.is_in_whole_view);
 }
 
 /// The needs of the tensors of which results are known, by tensor.
@@ -110,7 +120,8 @@ const KeptBytes* source_of(const std::vector<KeptBytes*>& needs, const HandedOve
 
 }  // namespace
 
-void end_handed_over(const Graph& graph, std::span<const HandedOver> handed, Needs& needs, Faults& faults) {
+void end_handed_over(const NetworkSteps& part, std::span<const HandedOver> handed, Needs& needs,
+                     Faults& faults) {
   NeedsOfResults of_results = needs_of_results(handed, needs);
   std::vector<KeptBytes*> in_place;
   for (const HandedOver& it : handed) {
@@ -124,9 +135,11 @@ void end_handed_over(const Graph& graph, std::span<const HandedOver> handed, Nee
             {FaultKind::accounting,
              fmt::format("{} is handed over at position {} to another place than that where it is "
                          "at position {}",
-                         describe(graph, it.to), it.at, it.end)});
+                         describe(*part.graph, it.to), it.at, it.end)});
       }
-      if (source != nullptr && is_one_place(*need, *source)) in_place.push_back(need);
+      if (source != nullptr && is_whole(part, *need) && is_whole(part, *source) &&
+          need->buffer == source->buffer && need->first == source->first)
+        in_place.push_back(need);
     }
   }
   for (KeptBytes* const need : in_place) need->life.upper = need->life.lower;

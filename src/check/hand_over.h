@@ -15,6 +15,7 @@ void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*
 
 /// Where a body has a result at the place of the operator's output, nothing is copied: the output needs no bytes of its
 /// own until the bodies have run. All bodies must hand it over to the place where it is read.
-void end_handed_over(const Graph& graph, std::span<const HandedOver> handed, Needs& needs, Faults& faults);
+void end_handed_over(const NetworkSteps& part, std::span<const HandedOver> handed, Needs& needs,
+                     Faults& faults);
 
 }  // namespace stowage::check

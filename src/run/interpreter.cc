@@ -50,9 +50,12 @@ void Interpreter::take(TensorId input, Interpreter& from, TensorId output) {
   if (!is_outside && !is_same_place(place, read))
     throw RunFault{fmt::format("{} is fed by {}, but lies elsewhere", setting_.home.describe(here),
                                from.setting_.home.describe(there))};
-  if (own() != nullptr) setting_.reference->give(input, from.own()->machine_.value_of(output));
+  from.machine_.compare(there, read, "passed to");
+  const std::vector<std::byte> value = bytes_of(read);
+  // What the plan made: sums of rows may differ a little from what the writer's reference made.
+  if (own() != nullptr) setting_.reference->give(input, value);
   if (is_outside) {
-    machine_.write(here, bytes_of(read).data());
+    machine_.write(here, value.data());
   } else {
     machine_.wrote(here, place);
   }

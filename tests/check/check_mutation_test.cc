@@ -521,10 +521,19 @@ Verdict spoil_view(Case& it, Choices& choices) {
   return Expected{{FaultKind::format}, {name_of_tensor(it, chosen->first)}};
 }
 
+/// Bodies make it, so it has no value before they have run, though the plan may keep its bytes.
+bool is_result_of_bodies(const Graph& graph, TensorId tensor) {
+  return std::ranges::any_of(graph.subgraphs, [&](const Subgraph& subgraph) {
+    return std::ranges::any_of(subgraph.operators, [&](const Operator& op) {
+      return !op.bodies.empty() && std::ranges::find(op.outputs, tensor) != op.outputs.end();
+    });
+  });
+}
+
 /// Both tensors are in one buffer then, whose own box overlaps nobody's.
 Verdict view_of_another_buffer(Case& it, Choices& choices) {
   const auto chosen = some_view(it, choices);
-  if (!chosen) return std::nullopt;
+  if (!chosen || is_result_of_bodies(it.graph, chosen->first)) return std::nullopt;
   View& view = it.plan.tensors[chosen->first].views[chosen->second];
   const Bytes bytes = it.plan.tensors[chosen->first].tensor.bytes;
   const auto is_alive = [&](const Lifetime& life) {
@@ -532,8 +541,9 @@ Verdict view_of_another_buffer(Case& it, Choices& choices) {
   };
   const auto other = some(choices, it.plan.tensors.size(), [&](std::size_t t) {
     if (t == chosen->first || it.plan.tensors[t].tensor.bytes == 0) return false;
+    if (is_result_of_bodies(it.graph, t)) return false;
     const auto& views = it.plan.tensors[t].views;
-    if (views.size() != 1) return false;  // a result of bodies has a place at times without a value
+    if (views.size() != 1) return false;
     return is_alive(views[0].life) && views[0].buffer != view.buffer &&
            it.plan.buffers[views[0].buffer].size >= bytes;
   });
