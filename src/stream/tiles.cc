@@ -130,14 +130,20 @@ class Tiling {
     });
   }
 
-  /// Whether none of them runs again for another reader, or reads copies: copies of copies are not made.
+  /// Whether none of them runs again for another reader, or reads copies: copies of copies are not made. Nor may readers
+  /// wait for a round of rows that ends in the next copy, which waits for these readers.
   [[nodiscard]] static bool are_once(const Again& again, const RowModel& result) {
     const auto is_once = [&](std::size_t op) {
       const Operator& it = result.operators[op];
       return it.again.empty() &&
              std::ranges::none_of(it.reads, [](const Access& access) { return access.tile.has_value(); });
     };
-    return is_once(again.reader) && std::ranges::all_of(again.operators, is_once);
+    const auto is_in_rounds = [&](std::size_t op) {
+      const Operator& it = result.operators[op];
+      return it.rows % (it.together * it.granule) == 0;
+    };
+    return is_once(again.reader) && std::ranges::all_of(again.operators, is_once) &&
+           std::ranges::all_of(again.operators, is_in_rounds);
   }
 
   void compute_again(const Again& again, RowModel& result) const {

@@ -189,7 +189,7 @@ TEST(CheckStream, FindsStepsThatAreNotThoseOfTheNetwork) {
        {"sums out of turn", swap(2, 5), order, {"row 2 of operator 'Pool-3'", "expected row 0"}}});
 }
 
-TEST(CheckStream, UnderstandsNoState) {
+TEST(CheckStream, UnderstandsNoSecondModelAndNoStateInTwoPlaces) {
   expect_wrong(
       line(), line_plan(),
       {{"two models", [](Plan& plan) { plan.models.push_back(plan.models[0]); }, accounting, {"2 models"}},
@@ -208,7 +208,7 @@ TEST(CheckStream, UnderstandsNoState) {
   Graph graph = line();
   const Plan plan = line_plan();
   graph.ties = {{3, 0}};
-  EXPECT_TRUE(has(check_plan(plan, {&graph, 1}), format, {"without state"}));
+  EXPECT_TRUE(has(check_plan(plan, {&graph, 1}), accounting, {"new state", "not in one place"}));
 }
 
 TEST(CheckStream, FindsTensorsThatAreNotThoseOfTheNetwork) {

@@ -200,7 +200,7 @@ TEST(GivenValues, DecideSizesOfTflite) {
   const auto problem = [&](const ImportOptions& given) {
     try {
       (void)parse_input(bytes, "net.tflite", given);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // Error or UsageError
       return std::string(error.what());
     }
     return std::string();

@@ -304,7 +304,7 @@ TEST(OffsetFunctions, AreReadAsTheyAreWritten) {
   std::string broken = out.str();
   const std::size_t begin = broken.find("\"sizes\":[") + 9;
   broken.insert(begin, "9999,");
-  expect_refused([&] { (void)parse_offset_functions(broken); }, "/functions/sizes/0: is 9999");
+  expect_refused([&] { (void)parse_offset_functions(broken); }, "/functions/sizes/0: is '9999'");
 }
 
 /// What each way to spoil functions must be told apart by.

@@ -6,12 +6,10 @@
 #include <filesystem>
 #include <functional>
 #include <random>
-#include <sstream>
 
 #include "image_networks.h"
 #include "long_tests.h"
 #include "stowage/error.h"
-#include "stowage/export.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
 
@@ -175,22 +173,11 @@ TEST(PlanStream, PartsThatDoNotAddUpAreFoundInTheRun) {
   }
 }
 
-TEST(PlanStream, HasNoHeaderYet) {
-  Random random(5);
-  const Network network = expansion(random);
-  PlanOptions options = streaming(Io::rows);
-  options.solve.time_limit = std::chrono::seconds(3);
-  const Plan plan = make_plan(network.input, options).plan;
-  ASSERT_TRUE(is_streamed(plan));
-  std::ostringstream out;
-  EXPECT_THROW(write_header(plan, std::span(&network.graph(), 1), {.prefix = "net"}, out), UsageError);
-}
-
 TEST(PlanStream, RefusesWhatCannotBeStreamed) {
   Random random(3);
   const Network network = random_images(random);
-  const std::vector<Input> two(2, network.input);
-  EXPECT_THROW((void)make_plan(two, streaming(Io::arena)), UsageError);
+  std::vector<Input> two(2, network.input);
+  EXPECT_THROW((void)make_plan(two, streaming(Io::arena)), UsageError);  // of one name
   EXPECT_THROW((void)make_plan(parse_input("id,lower,upper,size\na,0,2,64\n", "l.csv"), streaming(Io::arena)),
                UsageError);
   PlanOptions options = streaming(Io::arena, 0);
@@ -198,29 +185,11 @@ TEST(PlanStream, RefusesWhatCannotBeStreamed) {
   options = streaming(Io::arena);
   options.memories = {{.name = "a"}, {.name = "b"}};
   options.moves = Moves::allowed;
-  EXPECT_THROW((void)make_plan(network.input, options), UsageError);
+  two[1].info.name = "other";
+  EXPECT_THROW((void)make_plan(two, options), UsageError);
   options = streaming(Io::rows);
   options.stream.reset();
   EXPECT_THROW((void)make_plan(network.input, options), UsageError);
-}
-
-TEST(PlanStream, RefusesOperatorsWithBodies) {
-  Random random(5);
-  Network network = expansion(random);
-  auto& graph = std::get<Graph>(network.input.content);
-  graph.tensors.push_back(graph.tensors[1]);
-  graph.tensors.back().name = "inside";
-  graph.subgraphs.push_back({.name = "body"});
-  graph.subgraphs[1].operators.push_back(
-      {.type = "Relu", .inputs = {TensorId{0}}, .outputs = {graph.tensors.size() - 1}});
-  graph.subgraphs[0].operators[0].bodies = {1};
-  for (const Order order : {Order::keep, Order::search}) {
-    PlanOptions options = streaming(Io::rows);
-    options.order = order;
-    EXPECT_THROW((void)make_plan(network.input, options), UsageError);
-    options.io = Io::arena;
-    EXPECT_FALSE(make_plan(network.input, options).plan.streaming) << "operator by operator";
-  }
 }
 
 struct Target {

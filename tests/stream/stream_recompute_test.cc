@@ -377,6 +377,32 @@ TEST(StreamTiles, ReadersOfCopiesAreComputedOnce) {
   static_cast<void>(unroll(tiled));
 }
 
+/// Readers of a whole wait for rounds of the narrowest rows in front of it. A round never ends in the next copy, which
+/// waits for these readers in turn: then no order would exist.
+TEST(StreamTiles, RoundsEndWithCopies) {
+  int copied = 0;
+  for (const std::int64_t rows : {2, 3, 4, 5, 6, 7, 9}) {
+    for (const std::int64_t tiles : {2, 3, 4}) {
+      RowModel model;
+      model.tensors = {{.rows = rows, .bytes_per_row = 8, .axis = 0, .source = 0}};
+      model.operators = {{.rows = rows, .writes = {0}}};
+      const std::size_t keys = append(model, 0, {}, rows, 8, 40);
+      const std::size_t scores = append(model, keys, {.scale = 0, .taps = rows}, rows, 8, 40);
+      const std::size_t narrow = append(model, scores, {}, rows, 4, 40);
+      const std::size_t last = append(model, narrow, {.scale = 0, .taps = rows}, rows, 8, 40);
+      model.tensors[last].leaves = true;
+      const RowModel tiled = in_tiles(model, tiles);
+      copied += tiled.tensors[narrow].copies > 1 ? 1 : 0;
+      const RowProgram program = unroll(tiled);
+      std::mt19937_64 random(1);
+      const std::vector<IterationId> order = random_order(program, random);
+      ASSERT_EQ(order.size(), program.instances.size()) << rows << " rows, " << tiles << " tiles";
+      EXPECT_FALSE(replay(program, order).fault);
+    }
+  }
+  EXPECT_GT(copied, 0);
+}
+
 TEST(StreamTiles, WhatServesOthersIsComputedOnce) {
   std::mt19937_64 random(13);
   RowModel model = heads(random, 1);
