@@ -117,11 +117,10 @@ class OrderedPlanner {
   }
 
   Draft draft() {
-    std::vector<Clock> clocks;
-    for (std::size_t m = 0; m < orders_.size(); ++m) clocks.push_back(clock_of(m));
-    share::Timeline timeline = timeline_of(context_, std::move(clocks));
+    share::Timeline timeline = timeline_of(context_, clocks());
     const Passing passing = passing_on(context_, graphs_, timeline);
-    take_out_fed(passing);
+    // The steps say which buffers have sums: there are fewer now.
+    if (take_out_fed(passing)) timeline = timeline_of(context_, clocks());
     share_bytes(timeline, passing);
     const std::vector<std::size_t> first_buffer = compose_all(timeline, passing);
     draft_.plan.clocks = std::move(timeline).clocks();
@@ -163,9 +162,16 @@ class OrderedPlanner {
     return clock;
   }
 
-  /// Inputs of networks by rows that others feed are in the buffers of these.
-  void take_out_fed(const Passing& passing) {
+  [[nodiscard]] std::vector<Clock> clocks() const {
+    std::vector<Clock> clocks;
+    for (std::size_t m = 0; m < orders_.size(); ++m) clocks.push_back(clock_of(m));
+    return clocks;
+  }
+
+  /// Inputs of networks by rows that others feed are in the buffers of these. True if there are any.
+  bool take_out_fed(const Passing& passing) {
     fed_.resize(rows_.size());
+    bool has_fed = false;
     for (std::size_t m = 0; m < rows_.size(); ++m) {
       std::vector<TensorId> inputs;
       for (const share::ResolvedFeed& feed : passing.feeds) {
@@ -175,7 +181,9 @@ class OrderedPlanner {
       WithoutFed without = without_fed(*rows_[m], inputs);
       rows_[m] = std::make_shared<const PlacedRows>(std::move(without.rows));
       fed_[m] = std::move(without.fed);
+      has_fed = true;
     }
+    return has_fed;
   }
 
   /// The bytes of tensors that a network by rows passes on in buffers that are not among its own.

@@ -209,14 +209,18 @@ Case random_case(Random& random) {
   it.networks.reserve(3);  // so that references stay
   for (const char* const name : {"a", "b", "c"}) {
     const bool may_be_fed = (name[0] == 'b' && may_feed_b) || (name[0] == 'c' && may_feed_c);
+    constexpr std::size_t rank_of_images = 4;
+    Shape shape;
+    const Network* from = nullptr;
     if (may_be_fed && pick(random, 0, 4) > 0) {
-      const Network& from =
-          it.networks[static_cast<std::size_t>(pick(random, 0, std::ssize(it.networks) - 1))];
-      const Graph& graph = from.graph();
-      const Shape shape = *graph.tensors[graph.subgraphs[0].outputs[0]].shape;
+      from = &it.networks[static_cast<std::size_t>(pick(random, 0, std::ssize(it.networks) - 1))];
+      const Graph& graph = from->graph();
+      shape = *graph.tensors[graph.subgraphs[0].outputs[0]].shape;
+    }
+    if (shape.size() == rank_of_images) {
       it.networks.push_back(testing::random_images(random, shape));
       it.networks.back().input.info.name = name;
-      it.options.feeds.push_back({name_of_output(from), name_of_input(it.networks.back())});
+      it.options.feeds.push_back({name_of_output(*from), name_of_input(it.networks.back())});
     } else {
       it.networks.push_back(testing::random_images(random));
       it.networks.back().input.info.name = name;

@@ -214,17 +214,5 @@ TEST(PlanStreamParts, RealNetworksWithStateStream) {
   }
 }
 
-TEST(PlanStreamParts, NetworksWithTiesArePlannedByLayersIfInputsDoNotArrive) {
-  Network network = convolutions(40, 6);
-  auto& graph = std::get<Graph>(network.input.content);
-  graph.ties = {{graph.subgraphs[0].outputs[0], graph.subgraphs[0].inputs[0]}};
-  PlanOptions options = streaming(Io::arena);
-  const PlanResult whole = make_plan(network.input, options);
-  EXPECT_TRUE(whole.faults.empty());
-  EXPECT_FALSE(whole.plan.streaming);
-  options.io = Io::rows;
-  EXPECT_THROW((void)make_plan(network.input, options), UsageError);
-}
-
 }  // namespace
 }  // namespace stowage

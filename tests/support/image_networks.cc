@@ -176,7 +176,8 @@ Network random_images(Random& random, const Shape& input) {
     values.push_back(made);
   }
   if (pick(random, 0, 3) == 0) values.push_back(images.shuffle(values.back()));
-  if (values.size() == 1) values.push_back(images.apply("Relu", {values[0]}, images.shape(values[0])));
+  if (values.back() == values[0])
+    values.push_back(images.apply("Relu", {values[0]}, images.shape(values[0])));
   return images.take();
 }
 
