@@ -130,7 +130,7 @@ extern const @_model @_models[];
 ~@_bytes @_place_of_row(const @_view *view, uint32_t row);
 )";
 
-/// What finds rows, in the file that has the tables.
+/// What finds rows, in the file that has the tables. % is no remainder here, either.
 constexpr std::string_view row_functions = R"(
 const @_view *@_next_view(const @_tensor *tensor, const @_view *last, uint32_t clock, uint32_t at,
                           uint32_t row) {
@@ -148,9 +148,11 @@ const @_view *@_next_view(const @_tensor *tensor, const @_view *last, uint32_t c
 }
 
 @_bytes @_place_of_row(const @_view *view, uint32_t row) {
-  const uint32_t place = view->slots == 0
-                             ? row - view->first
-                             : row / view->granule % view->slots * view->granule + row % view->granule;
+  uint32_t place = row - view->first;
+  if (view->slots != 0) { /* a ring */
+    const uint32_t ring = view->slots * view->granule;
+    place = row - row / ring * ring;
+  }
   return view->axis == %_NOWHERE ? view->offset : view->offset + place * view->row;
 }
 )";

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/unique_names.h"
 #include "plan/arrangement.h"
 #include "stream/bodies.h"
 #include "stream/recompute.h"
@@ -132,7 +133,7 @@ Lifetime life_of_uses(const Graph& graph, const stream::Bodies& bodies, const st
 
 /// Tensors of bodies each have a buffer, while their operator runs.
 void add_bodies(const Graph& graph, const std::vector<Step>& steps, const Around& around,
-                stream::Layout& layout) {
+                base::UniqueNames& ids, stream::Layout& layout) {
   if (graph.subgraphs.size() == 1) return;
   const stream::Bodies bodies(graph);
   std::map<TensorId, std::size_t> buffer_of;
@@ -146,8 +147,10 @@ void add_bodies(const Graph& graph, const std::vector<Step>& steps, const Around
       const Bytes size = base::align_up(tensor.bytes, around.alignment);
       const auto [entry, is_new] = buffer_of.emplace(t, layout.buffers.size());
       if (is_new)
-        layout.buffers.push_back(
-            {.id = tensor.name, .size = size, .alignment = around.alignment, .kind = tensor.kind});
+        layout.buffers.push_back({.id = ids.unique(tensor.name),
+                                  .size = size,
+                                  .alignment = around.alignment,
+                                  .kind = tensor.kind});
       Buffer& buffer = layout.buffers[entry->second];
       for (const Lifetime& life : lives) {
         const Lifetime there{life.lower + begin, life.upper + begin};
@@ -161,11 +164,11 @@ void add_bodies(const Graph& graph, const std::vector<Step>& steps, const Around
 
 /// State keeps its buffer all the time. A new state is written over the old one, after all its readers.
 void add_state(const Graph& graph, const std::vector<Step>& steps, const Around& around,
-               stream::Layout& layout) {
+               base::UniqueNames& ids, stream::Layout& layout) {
   const auto end = static_cast<Position>(steps.size());
   const auto add_buffer = [&](TensorId t) {
     const Bytes size = base::align_up(graph.tensors[t].bytes, around.alignment);
-    layout.buffers.push_back({.id = graph.tensors[t].name,
+    layout.buffers.push_back({.id = ids.unique(graph.tensors[t].name),
                               .size = size,
                               .alignment = around.alignment,
                               .pieces = {{0, size, {0, end}}},
@@ -260,9 +263,12 @@ Streaming streaming_of(const RowNetwork& streamed, const RowOrder& order, const 
 
 std::optional<PlacedRows> place_with_io(const Attempt& attempt, const PlacingOptions& options) {
   RowNetwork inside = *attempt.streamed;
+  std::set<TensorId> tied;  // they have places of their own: see add_state
+  for (const StateTie& tie : inside.network.graph.ties) tied.insert({tie.input, tie.output});
   for (stream::RowModel* const model : {&inside.once, &inside.model}) {
     for (stream::Tensor& tensor : model->tensors) {
-      if (!tensor.source || options.around.passed.contains(*tensor.source)) continue;
+      if (!tensor.source || options.around.passed.contains(*tensor.source) || tied.contains(*tensor.source))
+        continue;
       const Tensor& source = inside.network.graph.tensors[*tensor.source];
       if (source.kind == TensorKind::input || source.kind == TensorKind::output)
         tensor.bytes_per_row = (source.bytes + tensor.rows - 1) / tensor.rows;
@@ -287,8 +293,10 @@ std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder&
   stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,
                                           {.form = form, .alignment = options.around.alignment});
   if (options.deadline.is_over() || !bring_together(streamed.network, layout.tensors)) return std::nullopt;
-  add_bodies(streamed.network.graph, timetable.steps, options.around, layout);
-  add_state(streamed.network.graph, timetable.steps, options.around, layout);
+  base::UniqueNames ids;
+  for (const Buffer& buffer : layout.buffers) ids.reserve(buffer.id);
+  add_bodies(streamed.network.graph, timetable.steps, options.around, ids, layout);
+  add_state(streamed.network.graph, timetable.steps, options.around, ids, layout);
   if (!layout.accesses.empty()) layout.accesses.resize(layout.buffers.size());
   PlacedRows placed{.steps = steps_of(streamed, std::move(timetable), layout),
                     .problem = problem_of(std::move(layout.buffers), options.plan.memories),

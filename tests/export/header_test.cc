@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "block_plans.h"
 #include "process.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -483,15 +484,21 @@ TEST(Header, SaysWhereRowsAre) {
   std::vector<Planned> plans;
   PlanOptions options;
   options.stream.emplace();
-  options.solve.effort = 300;
-  for (const char* const file : {"windows.json", "heads.json"}) {
-    for (const StreamLayout layout : {StreamLayout::automatic, StreamLayout::ring, StreamLayout::granules}) {
-      for (const Io io : {Io::arena, Io::rows}) {
-        options.io = io;
-        options.stream->layout = layout;
-        plans.push_back(planned({examples / file}, options));
-      }
+  options.solve.effort = 3000;
+  for (const StreamLayout layout : {StreamLayout::automatic, StreamLayout::ring, StreamLayout::granules}) {
+    for (const Io io : {Io::arena, Io::rows}) {
+      options.io = io;
+      options.stream->layout = layout;
+      Planned plan = planned({examples / "windows.json"}, options);
+      if (is_streamed(plan.plan)) plans.push_back(std::move(plan));
     }
+  }
+  EXPECT_GT(plans.size(), 4);
+  testing::Random random(3);
+  while (plans.size() < 12) {
+    const Network network = testing::random_network(random);
+    const auto split = testing::try_split(network.graph(), testing::random_splits(network.graph(), random));
+    if (split) plans.push_back({testing::plan_of_blocks(*split, {}), {network.graph()}});
   }
   options.stream->layout = StreamLayout::automatic;
   options.io = Io::arena;
