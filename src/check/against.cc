@@ -214,15 +214,23 @@ std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, c
 }
 
 /// No step writes weights; no other tensor may use the bytes of their views. Where rows run, all steps may read them;
-/// those of equal data are held once.
-void hold_weights(Network& network) {
+/// those of equal data are held once. Lives are on the clock of the buffer.
+void hold_weights(const model::ClockTree& tree, Network& network, Faults& faults) {
   const NetworkSteps& part = network.part;
   for (TensorId t = 0; t < part.matched.size(); ++t) {
     if (!is_constant(network.graph().tensors[t].kind) || part.matched[t] == nullptr) continue;
     for (const View& view : part.matched[t]->views) {
-      const Lifetime life = part.is_by_rows ? part.span.life
-                                            : Lifetime{std::min(view.life.lower, largest_value),
-                                                       std::min(view.life.upper, largest_value)};
+      Lifetime life{std::min(view.life.lower, largest_value), std::min(view.life.upper, largest_value)};
+      if (part.is_by_rows) {
+        const auto seen = tree.seen_from(part.plan->buffers[view.buffer].clock, part.span);
+        if (!seen) {
+          faults.push_back({FaultKind::accounting,
+                            fmt::format("{} is in {}, on another clock than the steps that read it",
+                                        describe(network.graph(), t), name_of_buffer(*part.plan, view.buffer))});
+          continue;
+        }
+        life = *seen;
+      }
       KeptBytes& need = network.needs.all.emplace_back();
       need.tensor = t;
       need.rows = part.all_rows(t);
@@ -241,7 +249,7 @@ void finish_network(const model::ClockTree& tree, Network& network, Faults& faul
   check_ends(network.part, tree, played, needs, faults);
   check_hand_overs(network.graph(), network.part.matched, faults);
   needs.all.insert(needs.all.end(), played.sums.begin(), played.sums.end());
-  hold_weights(network);
+  hold_weights(tree, network, faults);
 }
 
 /// The sums lie in their buffers.

@@ -37,21 +37,37 @@ std::vector<std::size_t> order_of(const Plan& plan) {
   return order;
 }
 
-/// The plan of one model: its tensors and steps, in the memories of all.
+/// The plan of one model: its tensors and steps, in the memories of all. Times begin with its first step.
 Plan part_of(const Plan& plan, std::size_t model) {
   Plan part = plan;
   part.models = {plan.models[model]};
   part.feeds.clear();
   part.released.clear();
   std::erase_if(part.tensors, [model](const PlannedTensor& it) { return it.model != model; });
-  for (PlannedTensor& tensor : part.tensors) tensor.model = 0;
-  std::vector<Step>& steps = part.clocks[0].steps;
-  std::erase_if(steps, [model](const Step& step) {
+  const auto first = static_cast<std::size_t>(
+      std::ranges::find(plan.tensors, model, &PlannedTensor::model) - plan.tensors.begin());
+  const auto is_of_model = [&](const Step& step) {
     const auto* const run = std::get_if<Run>(&step);
-    return run != nullptr && run->model != model;
-  });
-  for (Step& step : steps)
+    const auto* const arrive = std::get_if<Arrive>(&step);
+    const auto* const leave = std::get_if<Leave>(&step);
+    const auto is_own = [&](std::size_t tensor) { return plan.tensors[tensor].model == model; };
+    return (run != nullptr && run->model == model) || (arrive != nullptr && is_own(arrive->tensor)) ||
+           (leave != nullptr && is_own(leave->tensor));
+  };
+  const std::vector<Step>& all = plan.clocks[0].steps;
+  const auto begin = static_cast<Position>(std::ranges::find_if(all, is_of_model) - all.begin());
+  for (PlannedTensor& tensor : part.tensors) {
+    tensor.model = 0;
+    for (View& view : tensor.views)
+      view.life = {std::max<Position>(0, view.life.lower - begin), view.life.upper - begin};
+  }
+  std::vector<Step>& steps = part.clocks[0].steps;
+  std::erase_if(steps, [&](const Step& step) { return !is_of_model(step); });
+  for (Step& step : steps) {
     if (auto* const run = std::get_if<Run>(&step)) run->model = 0;
+    if (auto* const arrive = std::get_if<Arrive>(&step)) arrive->tensor -= first;
+    if (auto* const leave = std::get_if<Leave>(&step)) leave->tensor -= first;
+  }
   return part;
 }
 

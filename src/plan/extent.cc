@@ -1,12 +1,30 @@
 #include "plan/extent.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "pack/bounds.h"
 
 namespace stowage::plan {
 namespace {
+
+/// The bytes of a buffer that are live at any time. Others may have the rest, such as the end of a last row block.
+Bytes bytes_ever_live(const Buffer& buffer) {
+  std::vector<std::pair<Bytes, Bytes>> parts;
+  for (const Piece& piece : buffer.pieces) {
+    if (piece.is_ever_alive()) parts.emplace_back(piece.offset, piece.offset + piece.size);
+  }
+  std::ranges::sort(parts);
+  Bytes bytes = 0;
+  Bytes end = 0;
+  for (const auto& [begin, part_end] : parts) {
+    bytes += std::max<Bytes>(0, part_end - std::max(begin, end));
+    end = std::max(end, part_end);
+  }
+  return bytes;
+}
 
 /// A bound of buffers of one clock.
 using BoundOf = Bytes (*)(std::span<const Buffer> buffers);
@@ -18,8 +36,11 @@ class Bounds {
       : clocks_(clocks),
         bound_of_(bound_of),
         inside_(clocks.size(), std::vector<std::vector<Buffer>>(memories)) {
-    for (std::size_t b = 0; b < buffers.size(); ++b)
-      inside_[buffers[b].clock][places[b].memory].push_back(buffers[b]);
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+      std::vector<Buffer>& inside = inside_[buffers[b].clock][places[b].memory];
+      inside.push_back(buffers[b]);
+      if (buffers[b].clock != 0) inside.back().size = bytes_ever_live(buffers[b]);
+    }
   }
 
   /// The bounds of a clock and its branches, per memory.

@@ -78,7 +78,7 @@ constexpr Row all_features[] = {
     {Feature::sequence, "in sequence", "--run \"a; b\""},
     {Feature::same_time, "at the same time", "--run \"a | b\""},
     {Feature::feeding, "feeding", "--feed a.y=b.x"},
-    {Feature::memories, "memories", "--memory SRAM=256 --memory PSRAM"},
+    {Feature::memories, "memories", "--memory SRAM=1024 --memory PSRAM"},
     {Feature::moves, "moves", "--moves"},
     {Feature::weights, "weights memory", "--memory FLASH:weights"},
     {Feature::state, "state", "--state new=old"},
@@ -119,8 +119,12 @@ Network network_of(const std::string& name, const Features& wanted) {
   Random random(7);
   ImageMaker images(random);
   const TensorId input = images.add_tensor(TensorKind::input, {1, 2, 24, 4});
-  const TensorId x = widened(images, widened(images, input));
-  const TensorId y = images.apply("Sigmoid", {x}, images.shape(x));
+  const TensorId first = widened(images, input);
+  const TensorId x = widened(images, first);
+  TensorId y = images.apply("Sigmoid", {x}, images.shape(x));
+  if (wanted.contains(Feature::moves)) {  // read before and behind wide tensors: worth a way out and back
+    for (const char* const type : {"Add", "Mul", "Sub"}) y = images.apply(type, {y, first}, images.shape(x));
+  }
   std::optional<StateTie> tie;
   if (wanted.contains(Feature::state)) {
     const TensorId old_state = images.add_tensor(TensorKind::input, images.shape(x));
@@ -173,7 +177,7 @@ Case case_of(const Features& wanted) {
   if (are_two) options.run = are_three ? "a; b | c" : wants(Feature::same_time) ? "a | b" : "a; b";
   if (wants(Feature::feeding))
     options.feeds = {{fed_output(it.networks[0]), testing::name_of_input(it.networks[1])}};
-  options.solve.effort = 100;
+  options.solve.effort = 500;
   options.alignment = 4;
   if (streams(wanted)) {
     options.stream.emplace();
@@ -186,7 +190,8 @@ Case case_of(const Features& wanted) {
   }
   if (wants(Feature::external)) options.io = Io::external;
   if (wants(Feature::memories) || wants(Feature::moves))
-    options.memories = {{.name = "SRAM", .capacity = 256}, {.name = "PSRAM", .cost = 10}};
+    options.memories = {{.name = "SRAM", .capacity = wants(Feature::moves) && !streams(wanted) ? 5300 : 1024},
+                        {.name = "PSRAM", .cost = 10}};
   if (wants(Feature::moves)) options.moves = Moves::allowed;
   if (wants(Feature::weights)) options.memories.push_back({.name = "FLASH", .role = MemoryRole::weights});
   return it;
@@ -316,12 +321,14 @@ struct Generated {
 };
 
 std::string generate(const Features& wanted, const Case& it, Generated& all) {
-  const PlannedPackage made = plan_package(it.networks, it.options, {.name = "m"});
+  const std::string name = "m" + std::to_string(all.packages.count());
+  const PlannedPackage made = plan_package(it.networks, it.options, {.name = name});
   if (made.package.files.empty()) return made.no_rows.empty() ? "the plan has faults" : made.no_rows;
   for (const Feature feature : wanted) {
     if (const std::string lack = lack_of(feature, it, made.planned); !lack.empty()) return lack;
   }
-  all.packages.add("m" + std::to_string(all.packages.count()), made.package);
+  for (const Network& network : it.networks)
+    all.packages.add(it.networks.size() == 1 ? name : name + "_" + network.input.info.name, made.package);
   return "";
 }
 
