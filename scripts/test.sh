@@ -109,9 +109,9 @@ if $long; then
     step "large networks in all their plans, $build"
     STOWAGE_LONG=1 "build/$build/tests/stowage_tests" --gtest_filter='Models/RunData*'
   done
-  step "what streaming aims at, classifiers in all ways of sharing, and short limits"
+  step "what streaming aims at, classifiers in all ways of sharing, short limits, and what works together"
   STOWAGE_LONG=1 build/release/tests/stowage_tests \
-    --gtest_filter='PlanStream*.RealNetworks*:All/OnnxRuntimeTest.Classifiers/*:Portfolio.WithLittleTime*'
+    --gtest_filter='PlanStream*.RealNetworks*:All/OnnxRuntimeTest.Classifiers/*:Portfolio.WithLittleTime*:Combinations.*'
   step "a million mutants of ONNX files"
   seq 1 4 | xargs -P "$(nproc)" -I{} build/asan/fuzz/mutate_onnx 250000 {} \
     /usr/share/libonnx-testdata/data/node build/oracle/data examples

@@ -224,9 +224,10 @@ void hold_weights(const model::ClockTree& tree, Network& network, Faults& faults
       if (part.is_by_rows) {
         const auto seen = tree.seen_from(part.plan->buffers[view.buffer].clock, part.span);
         if (!seen) {
-          faults.push_back({FaultKind::accounting,
-                            fmt::format("{} is in {}, on another clock than the steps that read it",
-                                        describe(network.graph(), t), name_of_buffer(*part.plan, view.buffer))});
+          faults.push_back(
+              {FaultKind::accounting,
+               fmt::format("{} is in {}, on another clock than the steps that read it",
+                           describe(network.graph(), t), name_of_buffer(*part.plan, view.buffer))});
           continue;
         }
         life = *seen;

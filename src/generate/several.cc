@@ -44,8 +44,8 @@ Plan part_of(const Plan& plan, std::size_t model) {
   part.feeds.clear();
   part.released.clear();
   std::erase_if(part.tensors, [model](const PlannedTensor& it) { return it.model != model; });
-  const auto first = static_cast<std::size_t>(
-      std::ranges::find(plan.tensors, model, &PlannedTensor::model) - plan.tensors.begin());
+  const auto first = static_cast<std::size_t>(std::ranges::find(plan.tensors, model, &PlannedTensor::model) -
+                                              plan.tensors.begin());
   const auto is_of_model = [&](const Step& step) {
     const auto* const run = std::get_if<Run>(&step);
     const auto* const arrive = std::get_if<Arrive>(&step);

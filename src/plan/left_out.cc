@@ -76,7 +76,11 @@ void leave_rows_out(const PlanOptions& options, WithoutRows reason, Plan& plan) 
       return leave_rows_out(options, "an interrupt ended the search before rows with a lower peak were found",
                             "", plan);
     case WithoutRows::not_better:
-      return leave_rows_out(options, "in these memories no rows that cost or need less were found", "", plan);
+      return leave_rows_out(options,
+                            options.memories.size() > 1
+                                ? "in these memories no rows that cost or need less were found"
+                                : "no rows with a lower peak of all networks were found",
+                            "", plan);
     case WithoutRows::not_lower:
       const bool are_rings = options.stream->layout == StreamLayout::ring;
       return leave_rows_out(options,
@@ -112,6 +116,10 @@ void note_left_out(const PlanOptions& options, std::span<const Graph> networks, 
   if (options.io == Io::rows && left_out(plan, Wish::rows) == nullptr && !has_rows_of_io(plan))
     plan.left_out.push_back({Wish::io_rows, "inputs and outputs take less memory as wholes",
                              "--io arena, which is what the plan has"});
+  if (networks.size() > 1 && options.stream->blocks == StreamBlocks::searched &&
+      left_out(plan, Wish::rows) == nullptr)
+    plan.left_out.push_back(
+        {Wish::blocks, "several networks have none", "one network alone, or --blocks none"});
   const auto [all, unknown] = operators_and_unknown(networks);
   if (options.stream->recompute > 1 && unknown > 0) {
     plan.left_out.push_back(
