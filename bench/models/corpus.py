@@ -91,7 +91,7 @@ def faults():
                  f"sha256 {model.sha256}: 64 hex digits expected"),
                 (hashes.isdisjoint(model.sha256), f"sha256 {model.sha256}: stands twice"),
                 (model.what, "what: is empty"),
-                (len(model.options) % 2 == 0 and set(model.options[::2]) <= {"--dim", "--shape", "--bound"},
+                (len(model.options) % 2 == 0 and set(model.options[::2]) <= {"--dim", "--shape", "--bound", "--value"},
                  f"options {model.options}")]:
             if not is_good:
                 yield f"{number}: {what}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What stowage does with the models of models.csv: usage: table.py STOWAGE FOLDER [-o FILE] [--sample N]
+"""What stowage does with the models of models.csv: usage: table.py STOWAGE FOLDER [-o FILE] [--sample N] [--jobs N]
 
 FOLDER has the models (fetch.py). For each of them, in a process of its own and with a time limit for each step:
 plans it whole and by rows, verifies both plans, runs it in its plan on three inputs and compares the outputs with
@@ -13,7 +13,8 @@ million (constants, if all inputs are integers): networks that round inside, suc
 last bit. Inputs are random: real numbers
 from -1 to 1, numbers of 8 bits any, longer ones 1 to 9, or as models.csv says.
 
-Plans have a limit in work (--effort), so each machine finds the same ones.
+Plans have a limit in work (--effort), so each machine finds the same ones. With --jobs N, N models are done at a
+time, and seconds are longer.
 
 Needs numpy, and for comparisons onnx, onnxruntime and ai-edge-litert (--python names a Python that has them), and a C
 compiler and make. A model takes five seconds on average, most of them for its plan by rows."""
@@ -29,6 +30,7 @@ import tempfile
 import time
 import zlib
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy
@@ -336,6 +338,7 @@ def main():
     parser.add_argument("--limit", type=float, default=60, help="seconds for each step, 60 without it")
     parser.add_argument("--effort", type=int, default=3000, help="of planning, 3000 without it: about 3 s")
     parser.add_argument("--python", default=sys.executable, help="one with numpy, onnx, onnxruntime, ai-edge-litert")
+    parser.add_argument("--jobs", type=int, default=1, help="models at a time, 1 without it")
     corpus.add_choice(parser)
     options = parser.parse_args()
     models = corpus.chosen(options)
@@ -345,9 +348,10 @@ def main():
         parser.error(f"{options.folder} lacks {len(missing)} models, such as {missing[0]}; fetch.py brings them")
     begin = time.monotonic()
     table, rows = Table(options), []
-    for model in models:
-        rows.append(table.row(model))
-        print(model.name, {name: rows[-1].cells.get(name, "") for name in COLUMNS[1:]}, file=sys.stderr, flush=True)
+    with ThreadPoolExecutor(options.jobs) as workers:  # they wait for programs
+        for row in workers.map(table.row, models):
+            rows.append(row)
+            print(row.name, {name: row.cells.get(name, "") for name in COLUMNS[1:]}, file=sys.stderr, flush=True)
     text = "\n".join(page(rows, table, time.monotonic() - begin)) + "\n"
     if options.output:
         options.output.write_text(text, encoding="utf-8")
