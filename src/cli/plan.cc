@@ -194,11 +194,14 @@ std::optional<Bytes> missed_size(const PlanCommand& command, const PlanResult& r
 void write_runtime(const PlanCommand& command, const Plan& plan, std::ostream& out, std::string_view before) {
   if (plan.models.size() != 1 || plan.models[0].format != ModelFormat::tflite) return;
   const std::string file = parse_models(command.inputs)[0].file;
-  if (const std::optional<Bytes> bytes = own_arena_of(file))
-    base::print(out,
-                "{}TensorFlow Lite Micro needs a tensor_arena of {} bytes for this model by itself (pointers "
-                "of 32 bits); `stowage tflm {}` plans for it\n",
-                before, *bytes, shell_word(file));
+  const std::optional<Bytes> bytes = own_arena_of(file);
+  if (!bytes) return;
+  out << before;
+  base::print(
+      out,
+      "TensorFlow Lite Micro needs a tensor_arena of {} bytes for this model by itself (pointers of 32 "
+      "bits); `stowage tflm {}` plans for it\n",
+      *bytes, shell_word(file));
 }
 
 bool has_standard_output(const std::vector<base::OutputFile>& outputs) {

@@ -198,7 +198,7 @@ TEST(CliAdvice, ATfliteModelHasTheRuntimesBytes) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", relu_chain());
   const ProcessResult plan = run_stowage(directory.path(), {"plan", "m.tflite"});
-  EXPECT_TRUE(has_part(plan.output, "TensorFlow Lite Micro needs a tensor_arena of ")) << plan.output;
+  EXPECT_TRUE(has_part(plan.output, "\n\nTensorFlow Lite Micro needs a tensor_arena of ")) << plan.output;
   EXPECT_TRUE(has_part(plan.output, "`stowage tflm m.tflite` plans for it"));
   EXPECT_FALSE(has_part(run_stowage(directory.path(), {"tflm", "m.tflite"}).output, "by itself"));
 }
