@@ -124,11 +124,15 @@ Streaming streaming_of(const std::vector<NetworkRows>& found, const Plan& plan, 
   return together;
 }
 
-/// `bounds` are proven for every choice of rows.
-Plan plan_of(const Context& context, const std::vector<NetworkRows>& found, const ProvenBounds& bounds,
+/// `bounds` are proven for every choice of rows. The plan claims them for those that were tried for it.
+Plan plan_of(const Context& context, const std::vector<NetworkRows>& found, ProvenBounds bounds,
              const Deadline& deadline) {
   std::vector<RowsPtr> rows;
   for (const NetworkRows& it : found) rows.push_back(it.rows);
+  const bool are_all_tried = std::ranges::all_of(found, [](const auto& it) { return it.left_out.empty(); });
+  for (auto& [scope, bytes] : bounds) {
+    if (scope == ClaimScope::stream && !are_all_tried) scope = ClaimScope::rows;
+  }
   Plan plan = plan_networks_by_rows(Context(context.inputs, context.options, deadline), rows, bounds);
   note_networks_without_rows(context, found, plan);
   return plan;

@@ -248,6 +248,21 @@ TEST(PlanRowMoves, OfManyNetworksAreRightAndRun) {
             << seen.of_blocks << " plans with copies of blocks, " << seen.mutants << " mutants\n";
 }
 
+/// Of two ways to choose rows one was cut, the other was not: what the plan claims holds for what was tried.
+TEST(PlanRowMoves, ClaimsHoldWhereAChoiceIsCut) {
+  const std::filesystem::path file =
+      std::filesystem::path(STOWAGE_DATA_DIR) / "models" / "tflite" / "mcunet_vww.tflite";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no " << file;
+  const Network network = read_network(file);
+  for (const Moves moves : {Moves::none, Moves::allowed}) {
+    PlanOptions options = in_two_memories(12288, Io::arena, moves);
+    options.stream->layout = StreamLayout::automatic;
+    options.alignment = 16;
+    options.solve.effort = 5000;
+    planned(network, options);
+  }
+}
+
 /// Of real models: no more than without moves, and they run.
 TEST(PlanRowMoves, OfModels) {
   const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models" / "tflite";
