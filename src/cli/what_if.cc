@@ -33,13 +33,14 @@ class Trials {
   Trials(const PlanCommand& command, const PlanOptions& options, const Plan& plan)
       : command_(command), options_(options), plan_(plan), typed_(command.typed) {
     if (!command.plan.capacity.empty()) options_.memories[0].capacity.reset();
-    std::vector<std::string> left_out{" --what-if", " --capacity " + command.plan.capacity};
+    std::vector<std::string> left_out{" --what-if"};
     for (const WantedFile& it : command.files())
       if (it.holds == Holds::page) left_out.push_back(fmt::format(" {} {}", it.flag, it.file));
     for (const std::string& text : left_out) typed_ = replaced(text, "", typed_);
   }
 
   WhatIf all() && {
+    typed_ = replaced(" --capacity " + command_.plan.capacity, "", typed_);
     if (has_several_memories()) {
       fast_memory();
     } else {

@@ -300,7 +300,7 @@ TEST(CliReport, SaysWhatMayHelpWhereAPlanNeedsTooMuch) {
       << by_rows.errors;
   const ProcessResult missed = plan({"--capacity", "64KiB"});
   EXPECT_EQ(missed.status, not_met);
-  EXPECT_NE(missed.errors.find(rows), std::string::npos) << missed.errors;
+  EXPECT_NE(missed.errors.find(rows + " --capacity 64KiB --stream"), std::string::npos) << missed.errors;
   EXPECT_EQ(plan({"--capacity", "1MiB"}).errors.find("may help"), std::string::npos);
 }
 
