@@ -124,8 +124,8 @@ TEST(RunMoves, DoNotCopyFromWhereNothingIsOrToWhereNoPlaceIs) {
   PlanSketch unheld = spilled();
   unheld.buffer("a.t1@m1").pieces[0].life.lower = 2;
   EXPECT_NE(
-      unheld.fault().find("tensor 't1' of the copy of tensor 't1' from 'm0' to 'm1' needs byte 4 of memory "
-                          "'m1', which nobody holds"),
+      unheld.fault().find("the copy of tensor 't1' from 'm0' to 'm1' needs byte 4 of memory 'm1', which "
+                          "nobody holds"),
       std::string::npos)
       << unheld.fault();
 }
