@@ -14,7 +14,8 @@ last bit. Inputs are random: real numbers
 from -1 to 1, numbers of 8 bits any, longer ones 1 to 9, or as models.csv says.
 
 Plans have a limit in work (--effort), so each machine finds the same ones. With --jobs N, N models are done at a
-time, and seconds are longer.
+time, and seconds are longer. With --keep PAGE the rows of models that are not asked for are those of an earlier
+page, which then says how many are new.
 
 Needs numpy, and for comparisons onnx, onnxruntime and ai-edge-litert (--python names a Python that has them), and a C
 compiler and make. A model takes five seconds on average, most of them for its plan by rows."""
@@ -79,6 +80,20 @@ class Row:
         text = done_or_text if isinstance(done_or_text, str) else done_or_text.output
         self.cells[step] = "no"
         self.reasons.append((step, first_line(text), causes_of(text)))
+
+
+def rows_of(page):
+    """The rows of an earlier page by name. Of reasons, it has the first line."""
+    rows = {}
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and len(cells) == len(COLUMNS) and cells != COLUMNS:
+            row = rows[cells[0]] = Row(cells[0], {name: cell for name, cell in zip(COLUMNS[1:], cells[1:]) if cell})
+            if row.cells.get("by rows", "no") != "no":
+                row.cells["lower"] = "yes" if int(row.cells["by rows"]) < int(row.cells["peak"]) else "no"
+        if reason := re.fullmatch(r"- (\w+), ([^:]+): (.*)", line):
+            rows[reason[1]].reasons.append((reason[2], reason[3], causes_of(reason[3])))
+    return rows
 
 
 def attempt(command, limit, folder=None):
@@ -313,10 +328,12 @@ def causes(rows):
     yield f"\n{len(order) - len(shown)} causes that concern one model, which has others, too, are left out."
 
 
-def page(rows, table, seconds):
+def page(rows, measured, table, seconds):
     known = [version for version in table.references.values() if version]
     yield "# What stowage does with models that people ship\n"
-    yield f"{len(rows)} models in {seconds:.0f} s; references: {', '.join(known) or 'none'}.\n"
+    kept = [row for row in rows if row.name not in measured]
+    new = f"; {', '.join(sorted(measured))} alone are new, the others as they were before" if kept else ""
+    yield f"{len(measured)} of {len(rows)} models in {seconds:.0f} s; references: {', '.join(known) or 'none'}{new}.\n"
     yield "| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|"
     for row in rows:
         yield f"| {row.name} | " + " | ".join(str(row.cells.get(column, "")) for column in COLUMNS[1:]) + " |"
@@ -339,6 +356,7 @@ def main():
     parser.add_argument("--effort", type=int, default=3000, help="of planning, 3000 without it: about 3 s")
     parser.add_argument("--python", default=sys.executable, help="one with numpy, onnx, onnxruntime, ai-edge-litert")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time, 1 without it")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="PAGE", help="an earlier page, of whose rows others stay")
     corpus.add_choice(parser)
     options = parser.parse_args()
     models = corpus.chosen(options)
@@ -352,7 +370,12 @@ def main():
         for row in workers.map(table.row, models):
             rows.append(row)
             print(row.name, {name: row.cells.get(name, "") for name in COLUMNS[1:]}, file=sys.stderr, flush=True)
-    text = "\n".join(page(rows, table, time.monotonic() - begin)) + "\n"
+    seconds = time.monotonic() - begin
+    measured = {row.name: row for row in rows}
+    if options.keep:
+        known = rows_of(options.keep.read_text(encoding="utf-8")) | measured
+        rows = [known[model.name] for model in corpus.models() if model.name in known]
+    text = "\n".join(page(rows, measured, table, seconds)) + "\n"
     if options.output:
         options.output.write_text(text, encoding="utf-8")
     else:

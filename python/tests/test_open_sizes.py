@@ -75,7 +75,7 @@ def test_the_largest_size_that_fits(encoder):
     assert row["seq"] == 510 and row["next"] == 511 and "does not fit" in row["why"]
     rows = stowage.fit(encoder, ["batch", "seq"], capacity="64KiB", dim={"batch": [1, 2]})
     assert [(it["batch"], it["seq"]) for it in rows] == [(1, 510), (2, 255)]
-    with pytest.raises(stowage.UsageError, match="--fit needs a limit"):
+    with pytest.raises(stowage.UsageError, match="fit needs a limit"):
         stowage.fit(encoder, "seq", dim={"batch": 1})
 
 
@@ -89,5 +89,5 @@ def test_values_of_inputs_decide_sizes():
         plan.run({"sizes": np.array([6, 4])})
     with pytest.raises(stowage.UsageError, match="did you mean 'sizes'"):
         stowage.plan(reshape, value={"size": [4, 6]})
-    with pytest.raises(stowage.Error, match="--value sizes"):
+    with pytest.raises(stowage.Error, match="value sizes"):
         stowage.plan(reshape)
