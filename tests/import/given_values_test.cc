@@ -91,7 +91,7 @@ TEST(GivenValues, AreRealOrTrueToo) {
       {.values = {{"start", {0.5}}, {"limit", {whole(3)}}, {"delta", {0.25}}, {"flag", {number_one}}}});
   EXPECT_EQ(tensor_named(graph, "y").shape, Shape({10}));
   EXPECT_EQ(tensor_named(graph, "z").shape, Shape({8})) << "the branch that is taken";
-  EXPECT_EQ(tensor_named(graph, "limit").value, std::vector<Number>({3.0}));
+  EXPECT_EQ(tensor_named(graph, "limit").value, std::vector<Number>{3.0});
 }
 
 TEST(GivenValues, ThatDoNotFitAreRefused) {
