@@ -543,11 +543,12 @@ Verdict view_of_another_buffer(Case& it, Choices& choices) {
     if (t == chosen->first || it.plan.tensors[t].tensor.bytes == 0) return false;
     if (is_result_of_bodies(it.graph, t)) return false;
     const auto& views = it.plan.tensors[t].views;
-    if (views.size() != 1) return false;
-    return is_alive(views[0].life) && views[0].buffer != view.buffer &&
-           it.plan.buffers[views[0].buffer].size >= bytes;
+    return std::any_of(views.begin(), views.end(), [&](const View& there) {
+      return is_alive(there.life) && there.buffer != view.buffer &&
+             it.plan.buffers[there.buffer].size >= bytes;
+    });
   });
-  if (!other || it.plan.tensors[chosen->first].views.size() != 1) return std::nullopt;
+  if (!other) return std::nullopt;
   view.buffer = it.plan.tensors[*other].views[0].buffer;
   if (it.plan.buffers[view.buffer].size < bytes) return std::nullopt;
   return Expected{{FaultKind::overlap}, {name_of_tensor(it, chosen->first)}};
