@@ -20,6 +20,13 @@ namespace stowage::cli {
 
 namespace {
 
+/// What --json says of plans of all kinds.
+nlohmann::json verdict_of(const Faults& faults, const VerifyCommand& command) {
+  std::vector<std::string> words;
+  for (const Fault& fault : faults) words.push_back(base::as_utf8(fault.what));
+  return {{"valid", faults.empty()}, {"checked_with_model", !command.models.empty()}, {"faults", words}};
+}
+
 /// The models are read at the sizes that the file names.
 ExitStatus verify_buckets(const Buckets& buckets, const VerifyCommand& command) {
   Faults faults;
@@ -32,13 +39,9 @@ ExitStatus verify_buckets(const Buckets& buckets, const VerifyCommand& command) 
   Bytes peak = 0;
   for (const Bucket& it : buckets.all) peak = std::max(peak, it.plan.summary.peak);
   if (command.json) {
-    std::vector<std::string> words;
-    for (const Fault& fault : faults) words.push_back(base::as_utf8(fault.what));
-    const nlohmann::json document{{"valid", faults.empty()},
-                                  {"checked_with_model", !command.models.empty()},
-                                  {"faults", words},
-                                  {"buckets", buckets.all.size()},
-                                  {"peak", peak}};
+    nlohmann::json document = verdict_of(faults, command);
+    document["buckets"] = buckets.all.size();
+    document["peak"] = peak;
     std::cout << document.dump(1) << '\n';
   } else {
     print_faults(faults);
@@ -74,14 +77,10 @@ ExitStatus run_verify(const VerifyCommand& command) {
     faults = check_plan(plan, read_models(command.models, command.model, wanted_to_check(plan)));
   }
   if (command.json) {
-    std::vector<std::string> words;
-    for (const Fault& fault : faults) words.push_back(base::as_utf8(fault.what));
-    const nlohmann::json document{{"valid", faults.empty()},
-                                  {"checked_with_model", !command.models.empty()},
-                                  {"faults", words},
-                                  {"buffers", plan.buffers.size()},
-                                  {"tensors", plan.tensors.size()},
-                                  {"peak", plan.summary.peak}};
+    nlohmann::json document = verdict_of(faults, command);
+    document["buffers"] = plan.buffers.size();
+    document["tensors"] = plan.tensors.size();
+    document["peak"] = plan.summary.peak;
     std::cout << document.dump(1) << '\n';
     flush_output();
     return faults.empty() ? ExitStatus::done : ExitStatus::not_met;

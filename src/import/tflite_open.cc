@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "import/given_values.h"
@@ -36,6 +38,19 @@ bool is_chosen(const Shape& shape, std::size_t axis) {
   return shape[axis] > 1 || (axis == 0 && shape.size() > 1 && shape[axis] == 1);
 }
 
+/// The inputs of the main subgraph that are there, with their names; the reader names others.
+std::vector<std::pair<std::string, const tflite::Tensor*>> inputs_of(const tflite::Model& model) {
+  std::vector<std::pair<std::string, const tflite::Tensor*>> inputs;
+  const auto& graph = at(model.subgraphs(), 0);
+  for (std::size_t i = 0; i < count(graph.inputs()); ++i) {
+    const auto number = static_cast<std::size_t>(graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i)));
+    if (number >= count(graph.tensors())) continue;
+    const tflite::Tensor& input = at(graph.tensors(), number);
+    inputs.emplace_back(input.name() == nullptr ? std::string() : input.name()->str(), &input);
+  }
+  return inputs;
+}
+
 /// Sizes of the open axes of inputs.
 std::vector<OpenSize> sizes_of(const std::string& tensor, const Dims& dims) {
   std::vector<OpenSize> sizes;
@@ -51,14 +66,9 @@ ImportOptions with_dims_as_shapes(const ImportOptions& options, const tflite::Mo
   ImportOptions result = options;
   result.dims.clear();
   std::set<std::string> used;
-  const auto& graph = at(model.subgraphs(), 0);
-  for (std::size_t i = 0; i < count(graph.inputs()); ++i) {
-    const auto number = static_cast<std::size_t>(graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i)));
-    if (number >= count(graph.tensors())) continue;  // the reader names it
-    const tflite::Tensor& input = at(graph.tensors(), number);
-    const std::string name = input.name() == nullptr ? std::string() : input.name()->str();
-    Dims open = fixed_dims(input).value_or(Dims());
-    const Shape in_file = integers_in(input.shape());
+  for (const auto& [name, input] : inputs_of(model)) {
+    Dims open = fixed_dims(*input).value_or(Dims());
+    const Shape in_file = integers_in(input->shape());
     if (in_file.size() != open.size()) continue;  // as above
     GivenShape shape;
     bool is_given = false;
@@ -94,14 +104,9 @@ ImportOptions with_dims_as_shapes(const ImportOptions& options, const tflite::Mo
 ImportOptions with_values_as_shapes(const ImportOptions& options, const tflite::Model& model) {
   if (options.values.empty() || count(model.subgraphs()) == 0) return options;
   ImportOptions result = options;
-  const auto& graph = at(model.subgraphs(), 0);
-  for (std::size_t i = 0; i < count(graph.inputs()); ++i) {
-    const auto number = static_cast<std::size_t>(graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i)));
-    if (number >= count(graph.tensors())) continue;  // the reader names it
-    const tflite::Tensor& input = at(graph.tensors(), number);
-    const std::string name = input.name() == nullptr ? std::string() : input.name()->str();
+  for (const auto& [name, input] : inputs_of(model)) {
     const auto given = options.values.find(name);
-    const Dims fixed = fixed_dims(input).value_or(Dims());
+    const Dims fixed = fixed_dims(*input).value_or(Dims());
     if (given == options.values.end() || options.shapes.contains(name) || concrete_shape(fixed)) continue;
     GivenShape shape;
     for (const Dim& size : dims_of_value(name, given->second, fixed)) shape.emplace_back(*size);
