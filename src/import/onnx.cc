@@ -183,7 +183,8 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& given) {
   return result;
 }
 
-Attributes attributes_of(const wire::NodeProto& node, NearbyFiles& files) {
+/// Without a value that is among the constants.
+Attributes attributes_of(const wire::NodeProto& node, bool has_value, NearbyFiles& files) {
   Attributes attributes;
   for (const wire::AttributeProto& it : node.attribute) {
     std::string name(it.name);
@@ -197,7 +198,7 @@ Attributes attributes_of(const wire::NodeProto& node, NearbyFiles& files) {
                                std::is_same_v<Held, Shape> || std::is_same_v<Held, std::vector<float>>) {
             attributes.set(std::move(name), value);
           } else if constexpr (std::is_same_v<Held, wire::AttributeProto::Tensor>) {
-            if (value->data_type == element::string) return;
+            if (value->data_type == element::string || (has_value && name == "value")) return;
             Array array = array_of(*value, files, "attribute " + base::quoted(name));
             attributes.set(std::move(name), std::move(array));
           }
@@ -206,6 +207,13 @@ Attributes attributes_of(const wire::NodeProto& node, NearbyFiles& files) {
         it.value);
   }
   return attributes;
+}
+
+/// Whether the operator is a constant whose elements are known.
+bool has_value(const Graph& graph, const Operator& op, const Constants& constants) {
+  if (!op.folded || !op.inputs.empty() || op.outputs.size() != 1 || !op.outputs[0]) return false;
+  const auto value = constants.of(*op.outputs[0]);
+  return !value.empty() && static_cast<Bytes>(value.size()) == graph.tensors[*op.outputs[0]].bytes;
 }
 
 /// A complete graph with its constants and the attributes of its nodes.
@@ -217,10 +225,10 @@ Network network_of(const std::shared_ptr<Read>& it, Constants constants, const S
     auto& details = network.details.emplace_back();
     for (std::size_t o = 0; o < model.nodes[s].size(); ++o) {
       const wire::NodeProto& node = *model.nodes[s][o];
+      const Operator& op = model.graph.subgraphs[s].operators[o];
       const std::int64_t version = version_of(node, it->versions);
-      details.push_back({attributes_of(node, files), version,
-                         shapes_of_data(model.graph.subgraphs[s].operators[o], node,
-                                        static_cast<int>(version), it->types, it->values, it)});
+      details.push_back({attributes_of(node, has_value(model.graph, op, constants), files), version,
+                         shapes_of_data(op, node, static_cast<int>(version), it->types, it->values, it)});
     }
   }
   network.quantizations.resize(model.graph.tensors.size());

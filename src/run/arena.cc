@@ -63,11 +63,20 @@ Arena::Arena(const Plan& plan, const model::ClockTree& clocks, std::size_t memor
   bytes_.reset(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(size_), alignment)));
   std::memset(bytes_.get(), std::to_integer<int>(pattern), static_cast<std::size_t>(size_));
   for (std::size_t i = 0; i < spans_.size(); ++i) {
-    const std::size_t clock = clock_of(spans_[i]);
-    spans_of_[clock].push_back(i);
-    starting_[{clock, spans_[i].life.lower}].push_back(i);
-    ending_[{clock, spans_[i].life.upper}].push_back(i);
+    spans_of_[clock_of(spans_[i])].push_back(i);
+    starting_.push_back(i);
+    ending_.push_back(i);
   }
+  std::ranges::stable_sort(starting_, {}, [&](std::size_t i) { return start_of(i); });
+  std::ranges::stable_sort(ending_, {}, [&](std::size_t i) { return end_of(i); });
+}
+
+std::pair<std::size_t, Position> Arena::start_of(std::size_t span) const {
+  return {clock_of(spans_[span]), spans_[span].life.lower};
+}
+
+std::pair<std::size_t, Position> Arena::end_of(std::size_t span) const {
+  return {clock_of(spans_[span]), spans_[span].life.upper};
 }
 
 std::vector<Arena::GivenBack> Arena::move_to(std::size_t clock, Position to) {
@@ -76,9 +85,12 @@ std::vector<Arena::GivenBack> Arena::move_to(std::size_t clock, Position to) {
   Spans going;
   Spans coming;
   if (at && to == *at + 1) {
-    if (const auto ending = ending_.find({clock, to}); ending != ending_.end()) going = ending->second;
-    if (const auto starting = starting_.find({clock, to}); starting != starting_.end())
-      coming = starting->second;
+    const std::pair now(clock, to);
+    const auto ending = std::ranges::equal_range(ending_, now, {}, [&](std::size_t i) { return end_of(i); });
+    const auto starting =
+        std::ranges::equal_range(starting_, now, {}, [&](std::size_t i) { return start_of(i); });
+    going.assign(ending.begin(), ending.end());
+    coming.assign(starting.begin(), starting.end());
   } else {
     for (const std::size_t i : spans_of_[clock]) {
       if (at && is_alive(spans_[i].life, *at)) going.push_back(i);

@@ -70,6 +70,9 @@ class Arena {
   };
 
   [[nodiscard]] std::size_t clock_of(const Span& span) const { return plan_.buffers[span.buffer].clock; }
+  /// The clock of a span, and where it starts or ends there.
+  [[nodiscard]] std::pair<std::size_t, Position> start_of(std::size_t span) const;
+  [[nodiscard]] std::pair<std::size_t, Position> end_of(std::size_t span) const;
   std::vector<GivenBack> change(const Spans& going, const Spans& coming);
   void hold(const Span& span);
   void let_go(const Span& span);
@@ -83,9 +86,9 @@ class Arena {
   Bytes size_ = 0;
   std::unique_ptr<std::byte, Free> bytes_{};
   std::vector<Span> spans_{};
-  std::vector<Spans> spans_of_{};  ///< Per clock.
-  std::map<std::pair<std::size_t, Position>, Spans> starting_{};
-  std::map<std::pair<std::size_t, Position>, Spans> ending_{};
+  std::vector<Spans> spans_of_{};              ///< Per clock.
+  Spans starting_{};                           ///< All, by clock and first position.
+  Spans ending_{};                             ///< All, by clock and end.
   std::vector<std::optional<Position>> at_{};  ///< Per clock; none before its first and after its last step.
   std::map<Bytes, Holder> holders_{};          ///< By the first byte; they do not overlap.
   std::map<Bytes, Holder> last_holders_{};     ///< The same, including bytes that were held.

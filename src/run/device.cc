@@ -14,7 +14,12 @@
 namespace stowage::run {
 namespace {
 
-/// The index of each graph's first tensor in Plan::tensors.
+void refuse_first(const Faults& faults) {
+  if (!faults.empty()) throw RunFault{faults.front().what};
+}
+
+}  // namespace
+
 std::vector<std::size_t> first_tensors(std::span<const Graph* const> graphs) {
   std::vector<std::size_t> first;
   std::size_t next = 0;
@@ -24,12 +29,6 @@ std::vector<std::size_t> first_tensors(std::span<const Graph* const> graphs) {
   }
   return first;
 }
-
-void refuse_first(const Faults& faults) {
-  if (!faults.empty()) throw RunFault{faults.front().what};
-}
-
-}  // namespace
 
 void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan) {
   refuse_first(check::check_form(plan));
@@ -54,6 +53,10 @@ void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan) {
   }
   refuse_first(faults);
   if (is_streamed(plan)) refuse_first(check::check_tasks(plan, graphs));
+}
+
+std::string of_model(const Plan& plan, std::size_t model) {
+  return plan.models.size() == 1 ? "" : fmt::format(" of model {}", base::quoted(plan.models[model].name));
 }
 
 Device::Device(std::span<const Graph* const> graphs, const Plan& plan, const model::ClockTree& clocks)
@@ -114,10 +117,6 @@ Bytes Device::live() const {
   Bytes live = 0;
   for (const Arena& arena : arenas_) live += arena.live();
   return live;
-}
-
-std::string Device::of_model(std::size_t model) const {
-  return plan_.models.size() == 1 ? "" : fmt::format(" of model {}", base::quoted(plan_.models[model].name));
 }
 
 std::string Device::describe(std::size_t tensor) const {

@@ -14,9 +14,15 @@
 
 namespace stowage::run {
 
+/// The index of each graph's first tensor in Plan::tensors.
+[[nodiscard]] std::vector<std::size_t> first_tensors(std::span<const Graph* const> graphs);
+
 /// Throws RunFault with the checker's first fault, unless the form of the plan is correct and its tensors and
 /// feeds match the graphs. The tensors are in the order of the graphs.
 void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan);
+
+/// " of model 'eye'" if the plan has several models.
+[[nodiscard]] std::string of_model(const Plan& plan, std::size_t model);
 
 /// The memories of a plan and their content, shared by the homes of all its models. Tensors are numbered as
 /// in Plan::tensors; their contents have these numbers. Those of sums follow.
@@ -50,8 +56,7 @@ class Device {
   [[nodiscard]] const model::ClockTree& clocks() const { return clocks_; }
   [[nodiscard]] std::size_t first_tensor_of(std::size_t model) const { return bases_[model]; }
   [[nodiscard]] const Graph& graph_of(std::size_t model) const { return *graphs_[model]; }
-  /// " of model 'eye'" if the plan has several models.
-  [[nodiscard]] std::string of_model(std::size_t model) const;
+  [[nodiscard]] std::string of_model(std::size_t model) const { return run::of_model(plan_, model); }
   [[nodiscard]] std::string describe(std::size_t tensor) const;
   /// "row 3 of tensor 'x', written by operator 'conv' at position 5"
   [[nodiscard]] std::string describe(const Contents::Name& name) const;

@@ -109,9 +109,20 @@ const View* Home::view_now(TensorId tensor, std::int64_t row) {
   return last_[tensor];
 }
 
+void Home::release(TensorId tensor) {
+  if (outside_[tensor].data() == nullptr) return;
+  outside_[tensor] = AlignedBytes();
+  in_outside_ -= graph_.tensors[tensor].bytes;
+}
+
 PlacedPart Home::find_outside(const TensorPart& part) {
   AlignedBytes& own = outside_[part.tensor];
-  if (own.data() == nullptr) own = AlignedBytes(static_cast<std::size_t>(graph_.tensors[part.tensor].bytes));
+  if (own.data() == nullptr) {
+    const Bytes size = graph_.tensors[part.tensor].bytes;
+    own = AlignedBytes(static_cast<std::size_t>(size));
+    in_outside_ += size;
+    most_outside_ = std::max(most_outside_, in_outside_);
+  }
   PlacedPart found = runs_of(graph_, part);
   for (PlacedBytes& bytes : found) bytes.at = own.data() + bytes.offset;
   return found;

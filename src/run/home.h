@@ -55,7 +55,9 @@ class Home {
     if (device_ != nullptr) last_[tensor] = nullptr;
   }
   /// Without a plan: nobody reads the tensor again, and its memory is freed.
-  void release(TensorId tensor) { outside_[tensor] = AlignedBytes(); }
+  void release(TensorId tensor);
+  /// Most bytes that tensors with memory of their own had at one time.
+  [[nodiscard]] Bytes most_outside() const { return most_outside_; }
   /// The place of the part, which `who` reads or writes now. A whole tensor stays where it was found last until
   /// it gets another place: an operator that writes over it ends its view. Throws RunFault if the part has no
   /// place, or if its buffer does not hold the bytes.
@@ -120,8 +122,10 @@ class Home {
   std::size_t first_ = 0;  ///< Index of the model's first tensor in Plan::tensors.
   const Graph& graph_;
   std::vector<AlignedBytes> outside_;  ///< Per tensor.
-  std::vector<Layout> layouts_{};      ///< Per tensor.
-  std::vector<const View*> last_{};    ///< Per tensor without rows: where it was found last; may be null.
+  Bytes in_outside_ = 0;               ///< Bytes of these.
+  Bytes most_outside_ = 0;
+  std::vector<Layout> layouts_{};    ///< Per tensor.
+  std::vector<const View*> last_{};  ///< Per tensor without rows: where it was found last; may be null.
   std::optional<Copy> awaited_{};
 };
 

@@ -176,9 +176,7 @@ void Machine::write(const TensorPart& part, const std::byte* value) {
 void Machine::compare(const TensorPart& part, const PlacedPart& at, const std::string& how) const {
   if (setting_.reference == nullptr || is_constant(part.tensor)) return;
   if (const auto element = setting_.reference->first_difference(part.tensor, at))
-    throw RunFault{
-        fmt::format("{} differs from a run with memory of its own, first in element {} of its tensor, {} {}",
-                    home().describe(part), *element, how, who_)};
+    throw difference(home().describe(part), *element, how + " " + who_);
 }
 
 void Machine::forget(std::size_t subgraph) {

@@ -42,23 +42,30 @@ std::byte* TemporaryMemory::take(Bytes size) {
   constexpr Bytes least = 64 * 1024;  // of a block
   size = base::align_up(std::max<Bytes>(size, 1), static_cast<Bytes>(AlignedBytes::alignment));
   if (blocks_.empty() || blocks_.back().size - used_ < size) {
+    if (taken_ == 0) blocks_.clear();  // too small, and nobody has them
     const Bytes block = std::max(size, least);
     blocks_.push_back({AlignedBytes(static_cast<std::size_t>(block)), block});
     used_ = 0;
   }
   std::byte* const taken = blocks_.back().bytes.data() + used_;
   used_ += size;
+  taken_ += size;
   return taken;
 }
 
-/// The next task gets all of it as one block.
+/// The next task gets as much as one block.
 void TemporaryMemory::clear() {
+  const Bytes all = std::exchange(taken_, 0);
   used_ = 0;
   if (blocks_.size() < 2) return;
-  Bytes all = 0;
-  for (const Block& block : blocks_) all += block.size;
   blocks_.clear();
   blocks_.push_back({AlignedBytes(static_cast<std::size_t>(all)), all});
+}
+
+Bytes TemporaryMemory::held() const {
+  Bytes held = 0;
+  for (const Block& block : blocks_) held += block.size;
+  return held;
 }
 
 /// Zeros: kernels compute all rows, of which only some count.

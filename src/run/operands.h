@@ -29,6 +29,8 @@ class TemporaryMemory {
   /// Valid until the next `clear`; aligned as AlignedBytes.
   [[nodiscard]] std::byte* take(Bytes size);
   void clear();
+  /// Bytes of all blocks.
+  [[nodiscard]] Bytes held() const;
 
  private:
   struct Block {
@@ -37,7 +39,8 @@ class TemporaryMemory {
   };
 
   std::vector<Block> blocks_{};
-  Bytes used_ = 0;  ///< Of the last block.
+  Bytes used_ = 0;   ///< Of the last block.
+  Bytes taken_ = 0;  ///< Since the last `clear`.
 };
 
 /// Gives kernels parts of tensors in the layout that they need, aligned to their elements: in place if memory has

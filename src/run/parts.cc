@@ -70,7 +70,10 @@ PlacedPart runs_of(const Graph& graph, const TensorPart& part) {
 }
 
 std::vector<std::byte> bytes_of(const PlacedPart& part) {
+  Bytes size = 0;
+  for (const PlacedBytes& bytes : part) size += bytes.size;
   std::vector<std::byte> copy;
+  copy.reserve(static_cast<std::size_t>(size));
   for (const PlacedBytes& bytes : part) copy.insert(copy.end(), bytes.at, bytes.at + bytes.size);
   return copy;
 }

@@ -10,26 +10,25 @@
 // written before its first event. Released outputs are read right after the model's last event, before time
 // advances; all others at the end of the run, since the plan keeps them until then. State is given at the
 // start.
+//
+// If only outputs are compared, the reference runs when the plan's memories are gone: so a check takes the larger of
+// both, not their sum.
 
 #include "run/plan_run.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
+#include "run/output_check.h"
 #include "run/reference.h"
 #include "stowage/error.h"
 
 namespace stowage::run {
 namespace {
-
-std::vector<const Graph*> graphs_of(std::span<const ModelToRun> models) {
-  std::vector<const Graph*> graphs;
-  for (const ModelToRun& model : models) graphs.push_back(model.program->graph);
-  return graphs;
-}
 
 Timetable sound_timetable(std::span<const ModelToRun> models, const Plan& plan) {
   const std::vector<const Graph*> graphs = graphs_of(models);
@@ -39,15 +38,18 @@ Timetable sound_timetable(std::span<const ModelToRun> models, const Plan& plan) 
 
 }  // namespace
 
+std::vector<const Graph*> graphs_of(std::span<const ModelToRun> models) {
+  std::vector<const Graph*> graphs;
+  for (const ModelToRun& model : models) graphs.push_back(model.program->graph);
+  return graphs;
+}
+
 struct PlanRun::Resident {
   Resident(ModelToRun of, Device& device, std::size_t index, std::size_t clock, const RunOptions& options,
            RunResult& result)
       : model(std::move(of)), home(device, index, clock) {
-    const bool is_by_rows = is_streamed(device.plan(), index) || model.blocks != nullptr;
-    if (options.check != RunCheck::none)
-      reference = std::make_unique<Reference>(model.unsplit != nullptr ? *model.unsplit : *model.program,
-                                              options, model.blocks,
-                                              is_by_rows ? Reference::Rule::by_rows : Reference::Rule::exact);
+    const bool is_by_rows = runs_rows(model, device.plan(), index);
+    if (options.check == RunCheck::tensors) reference = reference_of(model, device.plan(), index, options);
     const Setting setting{.network = is_by_rows ? model.network : nullptr,
                           .program = *model.program,
                           .home = home,
@@ -61,7 +63,7 @@ struct PlanRun::Resident {
 
   ModelToRun model;
   Home home;
-  std::unique_ptr<Reference> reference{};  ///< Null: no check.
+  std::unique_ptr<Reference> reference{};  ///< Runs in lockstep; null without RunCheck::tensors.
   std::unique_ptr<Interpreter> interpreter{};
   std::size_t steps_done = 0;
   std::vector<NamedArray> outputs{};  ///< In the network's order; empty arrays until they are read.
@@ -70,11 +72,13 @@ struct PlanRun::Resident {
 PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
                  RunResult& result)
     : plan_(plan),
-      result_(result),
       table_(sound_timetable(models, plan)),
       device_(graphs_of(models), plan, table_.tree),
       progress_(plan.clocks.size()),
       turns_(options.seed) {
+  std::size_t steps = 0;
+  for (const Clock& clock : plan.clocks) steps += clock.steps.size();
+  result.steps.reserve(steps);
   for (std::size_t m = 0; m < models.size(); ++m) {
     try {
       residents_.push_back(
@@ -87,14 +91,15 @@ PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const Run
 
 PlanRun::~PlanRun() = default;
 
-void PlanRun::run() {
+std::vector<NamedArray> PlanRun::run() {
   device_.move_to(0, 0);
   give_states();
   while (advance()) {
   }
   for (std::size_t m = 0; m < residents_.size(); ++m) read_outputs(m, When::at_the_end);
-  for (const auto& resident : residents_)
-    result_.outputs.insert(result_.outputs.end(), resident->outputs.begin(), resident->outputs.end());
+  std::vector<NamedArray> outputs;
+  for (const auto& resident : residents_) std::ranges::move(resident->outputs, std::back_inserter(outputs));
+  return outputs;
 }
 
 /// State is on the root, whichever clock its model is on.
@@ -212,6 +217,13 @@ void PlanRun::read_outputs(std::size_t model, When when) {
         {tensor.dtype, tensor.shape.value_or(Shape{}), resident.interpreter->read(outputs[i])},
         model};
   }
+}
+
+void run_models(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
+                RunResult& result) {
+  std::vector<NamedArray> outputs = PlanRun(models, plan, options, result).run();
+  if (options.check == RunCheck::outputs) compare_outputs(models, plan, options, outputs);
+  result.outputs = std::move(outputs);
 }
 
 }  // namespace stowage::run

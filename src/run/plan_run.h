@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -10,29 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "run/blocks.h"
 #include "run/device.h"
 #include "run/home.h"
 #include "run/interpreter.h"
-#include "run/program.h"
+#include "run/model_to_run.h"
 #include "run/timetable.h"
 #include "stowage/run.h"
 
 namespace stowage::run {
 
-/// A model to run.
-struct ModelToRun {
-  const Program* program = nullptr;
-  const Network* network = nullptr;  ///< Needed for rows.
-  /// Null: the network is not split. Then program and network are those of the blocks.
-  const BlockNetwork* blocks = nullptr;
-  const Program* unsplit = nullptr;  ///< With blocks: what checks compare with.
-  std::string file{};                ///< Prefix of errors; may be empty.
-  /// The value of an input or a state.
-  std::function<std::vector<std::byte>(TensorId)> value{};
-};
+/// Runs all models of a plan in its memories, and checks what the options want. Throws like PlanRun.
+void run_models(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
+                RunResult& result);
 
-/// Runs all models of a plan in its memories.
+/// Runs all models of a plan in its memories; checks all but RunCheck::outputs.
 class PlanRun {
  public:
   /// Keeps references to all but `models`. Throws RunFault for a plan of other models.
@@ -44,9 +34,8 @@ class PlanRun {
   PlanRun(PlanRun&&) = delete;
   PlanRun& operator=(PlanRun&&) = delete;
 
-  /// Throws RunFault, Interrupted, and Error for data that an operator cannot process. Sets the outputs if it
-  /// succeeds.
-  void run();
+  /// Returns the outputs. Throws RunFault, Interrupted, and Error for data that an operator cannot process.
+  [[nodiscard]] std::vector<NamedArray> run();
 
  private:
   /// A model, the places of its tensors, and its progress.
@@ -73,7 +62,6 @@ class PlanRun {
   [[nodiscard]] const Feed* feed_of(std::size_t model, TensorId input) const;
 
   const Plan& plan_;
-  RunResult& result_;
   Timetable table_;
   Device device_;
   std::vector<std::unique_ptr<Resident>> residents_{};  ///< Per model.

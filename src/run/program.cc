@@ -55,8 +55,7 @@ class Preparation {
   }
 
  private:
-  /// Weights in files have the alignment of the file; those that kernels could not read are copied. Folded
-  /// operators write their own constants.
+  /// Folded operators write their own constants.
   void take_weights() {
     std::vector<bool> is_computed(graph_.tensors.size(), false);
     for (const Subgraph& subgraph : graph_.subgraphs) {
@@ -70,15 +69,19 @@ class Preparation {
       const Tensor& tensor = graph_.tensors[t];
       const std::span<const std::byte> data = network_.input.constants.of(t);
       if (tensor.kind != TensorKind::weight || data.empty() || is_computed[t]) continue;
-      program_.constants[t] = data;
-      if (reinterpret_cast<std::uintptr_t>(data.data()) % least_alignment != 0) {
-        make_room(t);
-        std::memcpy(program_.computed[t].data(), data.data(), data.size());
-      }
+      use(t, data);
       if (!options_.random_weights || !tensor.shape || !is_constant_filled(tensor, data)) continue;
       make_room(t);
       randomize(t);
     }
+  }
+
+  /// Constants in files have the alignment of the file; those that kernels could not read are copied.
+  void use(TensorId t, std::span<const std::byte> data) {
+    program_.constants[t] = data;
+    if (reinterpret_cast<std::uintptr_t>(data.data()) % least_alignment == 0) return;
+    make_room(t);
+    std::memcpy(program_.computed[t].data(), data.data(), data.size());
   }
 
   /// Allocates a constant that the file does not have.
@@ -106,15 +109,16 @@ class Preparation {
     }
   }
 
-  /// A folded result that does not depend on the values of inputs is in the file's constants.
+  /// A Constant, and a folded result that does not depend on the values of inputs, is in the file's constants.
   bool take_value(const Operator& op) {
-    const bool reads_values = std::ranges::all_of(
-        op.inputs, [&](const auto& input) { return !input || is_constant(graph_.tensors[*input].kind); });
-    if (reads_values || op.outputs.size() != 1) return false;
+    const bool reads_values = !op.inputs.empty() && std::ranges::all_of(op.inputs, [&](const auto& input) {
+      return !input || is_constant(graph_.tensors[*input].kind);
+    });
+    if (reads_values || op.outputs.size() != 1 || !op.outputs[0]) return false;
     const std::span<const std::byte> value = network_.input.constants.of(*op.outputs[0]);
-    if (value.empty()) return false;
-    make_room(*op.outputs[0]);
-    std::memcpy(program_.computed[*op.outputs[0]].data(), value.data(), value.size());
+    if (value.empty() || static_cast<Bytes>(value.size()) != graph_.tensors[*op.outputs[0]].bytes)
+      return false;
+    use(*op.outputs[0], value);
     return true;
   }
 

@@ -14,6 +14,8 @@
 
 #include "run/reference.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -157,6 +159,10 @@ void Reference::run(const Call& call) {
   if (!runs_bodies) own_.run(call);  // bodies run beside those of the plan
 }
 
+void Reference::finish() {
+  for (const Call& call : calls_) catch_up(call.op);
+}
+
 void Reference::catch_up(std::size_t op) {
   if (is_done_[op] || !call_of_[op]) return;
   is_done_[op] = true;
@@ -265,6 +271,11 @@ std::optional<std::int64_t> Reference::first_difference_in_whole(TensorId tensor
     }
   }
   return std::nullopt;
+}
+
+RunFault difference(const std::string& part, std::int64_t element, const std::string& how) {
+  return {fmt::format("{} differs from a run with memory of its own, first in element {} of its tensor, {}",
+                      part, element, how)};
 }
 
 }  // namespace stowage::run

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "run/blocks.h"
@@ -16,8 +17,8 @@
 
 namespace stowage::run {
 
-/// A network that runs beside the planned one, each tensor in memory of its own. An operator runs when it, or a row
-/// or block of it, first runs in the plan.
+/// A network that runs beside the planned one or after it, each tensor in memory of its own. Beside it, an operator runs
+/// when it, or a row or block of it, first runs in the plan.
 class Reference {
  public:
   /// How numbers may differ: not at all, or, where a plan adds up rows, as far as other orders of terms explain.
@@ -32,9 +33,14 @@ class Reference {
   /// The plan runs this operator, or a part of it. Throws Interrupted, and Error for data that an operator cannot
   /// process.
   void run(const Call& call);
+  /// Runs all that has not run. Throws the same.
+  void finish();
   /// The first wrong element of the tensor among these bytes of it. Integers must be equal. Real numbers may
   /// differ by the size of what was summed, if the rule says so. Throws Interrupted.
   [[nodiscard]] std::optional<std::int64_t> first_difference(TensorId tensor, const PlacedPart& part);
+
+  /// Most bytes that its tensors had at one time.
+  [[nodiscard]] Bytes most_bytes() const { return home_.most_outside(); }
 
   /// The network itself, for what bodies pass on.
   [[nodiscard]] Interpreter& own() { return own_; }
@@ -83,5 +89,8 @@ class Reference {
   std::vector<Tolerance> tolerances_;  ///< Per tensor.
   int changed_runs_ = 0;
 };
+
+/// What a check says of a wrong element: of which part of a tensor, and who reads or wrote it.
+[[nodiscard]] RunFault difference(const std::string& part, std::int64_t element, const std::string& how);
 
 }  // namespace stowage::run

@@ -106,7 +106,7 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
     if (is_streamed(plan)) prepare_rows(networks, prepared_for, plan, models, prepared);
     for (const run::ModelToRun& model : models)
       count_kernels(model.unsplit != nullptr ? *model.unsplit : *model.program, result);
-    run::PlanRun(models, prepared.blocks ? prepared.blocks->plan() : plan, options, result).run();
+    run::run_models(models, prepared.blocks ? prepared.blocks->plan() : plan, options, result);
   } catch (const RunFault& fault) {
     result.fault = fault;
   } catch (const run::Interrupted&) {
@@ -117,9 +117,8 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
 
 RunResult run_plan(std::span<const Network> networks, const Plan& plan, const RunOptions& options) {
   static_cast<void>(run::given_inputs(pointers_to(networks), plan, options));  // before kernels are prepared
-  RunOptions own = options;
-  if (is_streamed(plan)) own.kernels = KernelSet::plain;
-  return Runner(networks, own).run(plan, own);
+  const KernelSet kernels = is_streamed(plan) ? KernelSet::plain : options.kernels;
+  return Runner(networks, {.kernels = kernels, .random_weights = options.random_weights}).run(plan, options);
 }
 
 RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "run/reference.h"
@@ -89,6 +90,43 @@ TEST(RunReference, WhatIsLargerThanTheTermsExplainIsADifference) {
   };
   EXPECT_FALSE(differs(0.02F));  // 1e-5 of the terms
   EXPECT_TRUE(differs(200));     // a tenth of them: a row is wrong
+}
+
+/// x -> Relu -> ... -> Relu -> y, each of 1024 floats.
+Network chain_of(std::size_t length) {
+  Graph graph;
+  for (std::size_t t = 0; t <= length; ++t) {
+    const TensorKind kind = t == 0        ? TensorKind::input
+                            : t == length ? TensorKind::output
+                                          : TensorKind::temporary;
+    graph.tensors.push_back({.name = std::to_string(t),
+                             .kind = kind,
+                             .dtype = DType::float32,
+                             .shape = Shape{1, 1024},
+                             .bytes = 4096});
+  }
+  Subgraph main{.name = "main", .inputs = {0}, .outputs = {length}};
+  for (TensorId t = 0; t < length; ++t)
+    main.operators.push_back({.name = "op", .type = "Relu", .inputs = {t}, .outputs = {t + 1}});
+  graph.subgraphs = {main};
+  Network network;
+  network.details.emplace_back(length, OperatorDetails{.version = 14});
+  network.quantizations.resize(graph.tensors.size());
+  network.input.content = graph;
+  return network;
+}
+
+TEST(RunReference, FreesWhatNobodyReadsAgainUnlessAllTensorsAreCompared) {
+  const Network network = chain_of(8);
+  const run::Program program = run::make_program(network, {.kernels = KernelSet::plain});
+  const auto most_bytes = [&](RunCheck check) {
+    run::Reference reference(program, {.check = check}, nullptr, run::Reference::Rule::exact);
+    reference.give(0, std::vector<std::byte>(4096));
+    reference.finish();
+    return reference.most_bytes();
+  };
+  EXPECT_EQ(most_bytes(RunCheck::outputs), 2 * 4096);
+  EXPECT_EQ(most_bytes(RunCheck::tensors), 9 * 4096);
 }
 
 }  // namespace

@@ -14,12 +14,15 @@
 
 #include "check_cases.h"
 #include "long_tests.h"
+#include "onnx_models.h"
 #include "random_networks.h"
 #include "run/arena.h"
 #include "run/inputs.h"
+#include "run/operands.h"
 #include "run/plan_run.h"
 #include "run/program.h"
 #include "stowage/error.h"
+#include "stowage/network.h"
 #include "stowage/planner.h"
 
 namespace stowage {
@@ -161,7 +164,7 @@ class RunMachine : public ::testing::Test {
       const std::string fault = fault_of([&] {
         const run::ModelToRun model{
             .program = &program_, .value = [](TensorId) { return std::vector<std::byte>(16, std::byte{4}); }};
-        run::PlanRun({&model, 1}, it_.plan, options, result_).run();
+        run::run_models({&model, 1}, it_.plan, options, result_);
         first = std::to_string(std::to_integer<int>(result_.outputs.at(0).array.data.at(0)));
       });
       return fault.empty() ? first : fault;
@@ -228,6 +231,22 @@ TEST_F(RunMachine, FindsATensorThatIsWrittenOver) {
   EXPECT_NE(run().find("tensor 'b' differs from a run with memory of its own"), std::string::npos) << run();
   const std::string fault = run(RunCheck::outputs);
   EXPECT_NE(fault.find("tensor 'y' differs from a run with memory of its own"), std::string::npos) << fault;
+}
+
+TEST_F(RunMachine, RunsTheReferenceAfterThePlanIfOnlyOutputsCount) {
+  std::vector<std::size_t> order;
+  for (std::size_t k = 0; k < program_.kernels[0].size(); ++k) {
+    program_.kernels[0][k].run = [&order, k,
+                                  run = program_.kernels[0][k].run](const kernels::Pointers& pointers) {
+      order.push_back(k);
+      run(pointers);
+    };
+  }
+  EXPECT_EQ(run(RunCheck::outputs), "7");
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 0, 1, 2}));
+  order.clear();
+  EXPECT_EQ(run(RunCheck::tensors), "7");
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 0, 1, 1, 2, 2}));
 }
 
 TEST_F(RunMachine, RefusesToWriteOverWhatIsReadElsewhereThanInPlace) {
@@ -340,6 +359,35 @@ TEST_F(RunMachine, FindsAByteThatNobodyHoldsAndThatIsWritten) {
 }
 
 /// So many that their places in the output come in any order when they are sorted.
+TEST(RunProgram, HasTheValueOfAConstantOnce) {
+  const std::string bytes =
+      testing::onnx_model({.nodes = {testing::node("Constant", {}, {"c"},
+                                                   {testing::attribute("value", testing::reals("", {5, 6}))}),
+                                     testing::node("Add", {"x", "c"}, {"y"})},
+                           .inputs = {testing::tensor_value("x", {2})},
+                           .outputs = {testing::tensor_value("y", {2})}})
+          .SerializeAsString();
+  const Network network = parse_network(bytes, "m.onnx");
+  const run::Program program = run::make_program(network, {.kernels = KernelSet::plain});
+  const TensorId c = *network.graph().subgraphs[0].operators[1].inputs[1];
+  EXPECT_FALSE(network.details[0][0].attributes.has("value"));
+  EXPECT_EQ(program.constants[c].size(), 8U);
+  EXPECT_EQ(program.constants[c].data(), network.input.constants.of(c).data());
+  EXPECT_EQ(program.held, 0);
+}
+
+TEST(RunTemporaryMemory, IsAsLargeAsTheLargestTaskWants) {
+  constexpr Bytes large = 1 << 20;
+  run::TemporaryMemory memory;
+  static_cast<void>(memory.take(large));
+  memory.clear();
+  static_cast<void>(memory.take(2 * large));  // instead of the block before
+  EXPECT_EQ(memory.held(), 2 * large);
+  static_cast<void>(memory.take(large));
+  memory.clear();
+  EXPECT_EQ(memory.held(), 3 * large);
+}
+
 TEST(RunFootprint, OfAConcatOfManyInPlaceIsNothing) {
   constexpr int many = 64;
   testing::NetworkMaker maker("a");
