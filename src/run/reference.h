@@ -17,8 +17,8 @@
 
 namespace stowage::run {
 
-/// A network that runs beside the planned one or after it, each tensor in memory of its own. Beside it, an operator runs
-/// when it, or a row or block of it, first runs in the plan.
+/// A network that runs beside the planned one, or after it, each tensor in memory of its own. Beside it, an operator
+/// runs when it, or a row or block of it, first runs in the plan.
 class Reference {
  public:
   /// How numbers may differ: not at all, or, where a plan adds up rows, as far as other orders of terms explain.
