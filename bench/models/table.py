@@ -288,8 +288,13 @@ class Table:
 
     def generates(self, row, model, path, work):
         package = work / "package"
-        done = attempt([self.stowage, "generate", "--no-test", path, *model.options, "--plan", work / "plan.json",
-                        "-o", package, "--name", "network"], self.options.limit)
+        command = [self.stowage, "generate", "--no-test", path, *model.options, "-o", package, "--name", "network"]
+        for name, file in json.loads((work / "inputs.json").read_text()).items():
+            if (work / "set_0" / file).exists():
+                command += ["--input", f"{name}={work / 'set_0' / file}"]
+        done = attempt([*command, "--plan", work / "plan.json"], self.options.limit)
+        if done.status != 0 and "no scratch memory" in done.output:  # which only a plan for C has
+            done = attempt([*command, *self.effort], self.options.limit)
         if done.status != 0:
             row.fail("C", done)
             return

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,9 +39,11 @@ struct GenerateOptions {
   std::size_t cases = 1;
   /// Seed of the first case's inputs.
   std::uint64_t seed = 0;
+  /// Values of inputs in all cases, by tensor name, or by MODEL.TENSOR if several models have it; others are random.
+  std::map<std::string, Array> inputs{};
   /// Types of operators whose functions the user of the package writes; the header declares them.
   std::vector<std::string> externs{};
-  /// Operators need `add_scratch_of_kernels`; one without it gets a portable kernel.
+  /// Operators need `add_scratch_of_kernels`; one without it gets a portable kernel, or none if that needs it, too.
   CKernels kernels = CKernels::portable;
   /// The command line that makes the package, for its headers. Empty: unknown.
   std::string command{};
@@ -77,8 +80,10 @@ struct Package {
 [[nodiscard]] Package generate_package(std::span<const Network> networks, const Plan& plan,
                                        const GenerateOptions& options);
 
-/// Gives operators the scratch memory that these kernels need while they run: more if a plan may run them by rows.
-void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows);
+/// Gives operators the scratch memory that these kernels need while they run, RFFT2D also those of `portable`: more if
+/// a plan may run them by rows. Operators of these `externs` get none.
+void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows,
+                            const std::vector<std::string>& externs = {});
 
 /// In plans that are made afterwards, operators that carry something from row to row run as a whole, except where C is
 /// generated for that: InstanceNormalization and GroupNormalization of images, RNN, GRU and LSTM forward, and

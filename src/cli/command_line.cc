@@ -291,6 +291,9 @@ void add_generate(CLI::App& app, stowage::cli::GenerateCommand& command) {
   add(app, "--name", command.name,
       "Prefix of files, functions and macros: a C identifier. Default: the name of the model");
   add(app, "--cases", command.cases, "NUMBER of inputs that the test program runs. Default: 1");
+  add(app, "--input", command.given_values,
+      "NAME=FILE or MODEL.NAME=FILE: value of an input in all of these, .npy or .pb (an ONNX TensorProto). "
+      "Default: random numbers from --seed");
   add(app, "--kernels", command.kernels,
       "Kernels that the C calls: portable, its own; or cmsis-nn, your CMSIS-NN where it has one, which may "
       "have :scalar, :dsp (the default) or :mve. Default: portable");

@@ -59,13 +59,20 @@ void suit_kernels(const PlanTexts& texts, CKernels kernels, StreamOptions& strea
   if (texts.blocks.empty()) stream.blocks = suitable.blocks;
 }
 
+bool has_scratch(const Plan& plan) {
+  return std::ranges::any_of(plan.tensors,
+                             [](const PlannedTensor& it) { return it.tensor.kind == TensorKind::scratch; });
+}
+
 /// The plan that the user gives, with its C. No package if the plan has faults, which are printed.
 PlannedPackage package_of_given(const GenerateCommand& command, std::vector<Network> networks,
                                 const GenerateOptions& wanted) {
   PlannedPackage made;
   made.planned.plan = read_plan(command.given_plan);
-  for (Network& network : networks)
-    add_scratch_of_kernels(network, wanted.kernels, is_streamed(made.planned.plan));
+  // A plan for other kernels has no scratch memory; then operators that need some are refused by name.
+  if (wanted.kernels != CKernels::portable || has_scratch(made.planned.plan))
+    for (Network& network : networks)
+      add_scratch_of_kernels(network, wanted.kernels, is_streamed(made.planned.plan), wanted.externs);
   const Faults faults = check_plan(made.planned.plan, inputs_of(networks));
   print_faults(faults);
   if (faults.empty()) made.package = generate_package(networks, made.planned.plan, wanted);
@@ -140,6 +147,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
   const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,
                                .cases = parse_cases(command.cases),
                                .seed = options.solve.seed,
+                               .inputs = parse_inputs(command.given_values),
                                .externs = command.externs,
                                .kernels = parse_kernels(command.kernels),
                                .command = command.typed,

@@ -437,11 +437,17 @@ RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed) {
   if (!texts.random_weights.empty())
     options.random_weights =
         static_cast<std::uint64_t>(parse_number("--random-weights", texts.random_weights, 0));
-  for (const std::string& text : texts.inputs) {
-    const auto [name, file] = parse_assignment("--input", text);
-    insert_once("--input", options.inputs, name, read_array(file));
-  }
+  options.inputs = parse_inputs(texts.inputs);
   return options;
+}
+
+std::map<std::string, Array> parse_inputs(const std::vector<std::string>& texts) {
+  std::map<std::string, Array> inputs;
+  for (const std::string& text : texts) {
+    const auto [name, file] = parse_assignment("--input", text);
+    insert_once("--input", inputs, name, read_array(file));
+  }
+  return inputs;
 }
 
 }  // namespace stowage::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,6 +82,9 @@ struct RunTexts {
 [[nodiscard]] SweepOptions parse_sweep_options(const PlanTexts& texts);
 /// Reads the input files. The seed is that of planning.
 [[nodiscard]] RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed);
+
+/// The arrays of texts NAME=FILE (--input).
+[[nodiscard]] std::map<std::string, Array> parse_inputs(const std::vector<std::string>& texts);
 
 /// NAME=VALUE. Tensor names may contain '=' themselves; values never do.
 [[nodiscard]] std::pair<std::string, std::string> parse_assignment(std::string_view flag,

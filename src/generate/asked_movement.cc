@@ -121,14 +121,28 @@ void call_runs(Writer& writer, const Origins& origins, const std::string& from, 
   writer.line(fmt::format("stowage_copy_from_runs(&{}, {}, {});", layer, from, to));
 }
 
-void emit_asked(Writer& writer) {
-  const Origins origins = origins_of(writer.seen());
+}  // namespace
+
+void emit_order_of(Writer& writer, const kernels::Signature& signature) {
+  const Origins origins = origins_of(signature);
   if (origins.empty()) return;
   const Operand in = writer.input(0);
   const Operand out = writer.output();
   if (const auto dimensions = dimensions_of(origins))
     return call_move(writer, *dimensions, origins[0] - 1, in.at, out.at);
   call_runs(writer, origins, in.at, out.at);
+}
+
+namespace {
+
+void emit_asked(Writer& writer) { emit_order_of(writer, writer.seen()); }
+
+void emit_strided_slice(Writer& writer) {
+  const kernels::Signature& signature = writer.signature();
+  for (std::size_t i = 1; i < signature.inputs.size(); ++i)
+    if (signature.has_input(i) && !signature.inputs[i]->is_constant)
+      return emit_computed_strided_slice(writer);
+  emit_asked(writer);
 }
 
 /// A row of the output is a part of a row of the input: of each place, one line of its block.
@@ -170,7 +184,7 @@ EmitPart asked_movement_operators() {
           {"REVERSE_V2", emit_asked},
           {"SPACE_TO_BATCH_ND", emit_asked},
           {"SPACE_TO_DEPTH", emit_asked},
-          {"STRIDED_SLICE", emit_asked},
+          {"STRIDED_SLICE", emit_strided_slice},
           {"TILE", emit_asked},
           {"DepthToSpace", emit_asked},
           {"Expand", emit_asked},

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "base/text.h"
 #include "generate/program.h"
 #include "run/inputs.h"
 #include "stowage/error.h"
@@ -36,28 +38,51 @@ bool rounds_sums(const Network& network, const Plan& plan) {
   });
 }
 
-/// Outputs for the inputs of a seed. Where these cannot be run, integers are zeros: they may be indices.
+/// The given values, by number of the input.
+std::map<std::size_t, const Array*> given_of(const Network& network, const Plan& plan,
+                                             const RunOptions& options) {
+  const Network* const one = &network;
+  const std::vector<TensorId>& inputs = network.graph().subgraphs[0].inputs;
+  std::map<std::size_t, const Array*> given;
+  for (const auto& [where, array] : run::given_inputs({&one, 1}, plan, options)) {
+    const auto it = std::ranges::find(inputs, where.second);
+    if (it == inputs.end())
+      throw UsageError(fmt::format("--input: {} is no input, but state",
+                                   base::quoted(network.graph().tensors[where.second].name)));
+    given.emplace(static_cast<std::size_t>(it - inputs.begin()), array);
+  }
+  return given;
+}
+
+/// Outputs for the inputs of a seed. Where these cannot be run, integers that are not given are zeros: they may be
+/// indices.
 std::vector<NamedArray> outputs_of(const Runner& runner, const Network& network, const Plan& plan,
-                                   std::uint64_t seed, TestCase& inputs) {
-  RunOptions options{.kernels = KernelSet::plain, .seed = seed};
+                                   RunOptions options, TestCase& inputs) {
   const auto run = [&] {
     RunResult result = runner.run(plan, options);
     if (result.fault) throw Error("", "cannot be run: " + result.fault->what);
     return std::move(result.outputs);
   };
+  std::optional<Error> fault;
   try {
     return run();
-  } catch (const Error&) {
-    const std::vector<TensorId>& tensors = network.graph().subgraphs[0].inputs;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const Tensor& tensor = network.graph().tensors[tensors[i]];
-      if (tensor.dtype != DType::int32 && tensor.dtype != DType::int64) continue;
-      std::ranges::fill(inputs[i], std::byte{0});
-      options.inputs[tensor.name] = Array{tensor.dtype, *tensor.shape, inputs[i]};
-    }
-    if (options.inputs.empty()) throw;
-    return run();
+  } catch (const Error& error) {
+    fault = error;
   }
+  const auto given = given_of(network, plan, options);
+  const std::vector<TensorId>& tensors = network.graph().subgraphs[0].inputs;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& tensor = network.graph().tensors[tensors[i]];
+    if ((tensor.dtype != DType::int32 && tensor.dtype != DType::int64) || given.contains(i)) continue;
+    std::ranges::fill(inputs[i], std::byte{0});
+    options.inputs[tensor.name] = Array{tensor.dtype, *tensor.shape, inputs[i]};
+  }
+  try {
+    return run();
+  } catch (const Error& error) {
+    fault = error;
+  }
+  throw Error(fault->place(), fault->problem() + "; --input gives the test other inputs, --cases 0 none");
 }
 
 }  // namespace
@@ -74,10 +99,14 @@ std::vector<TestCase> cases_of(const Network& network, const Plan& plan, const G
   for (std::size_t c = 0; c < std::max<std::size_t>(options.cases, 1); ++c) {
     const std::uint64_t seed = options.seed + c;
     TestCase& own = cases.emplace_back();
-    for (const TensorId input : network.graph().subgraphs[0].inputs)
-      own.push_back(run::value_of(network, input, nullptr, seed));
+    const RunOptions run_options{.kernels = KernelSet::plain, .seed = seed, .inputs = options.inputs};
+    const auto given = given_of(network, known, run_options);
+    for (const TensorId input : network.graph().subgraphs[0].inputs) {
+      const auto it = given.find(own.size());
+      own.push_back(run::value_of(network, input, it == given.end() ? nullptr : it->second, seed));
+    }
     if (!runner) continue;
-    for (const NamedArray& output : outputs_of(*runner, network, known, seed, own))
+    for (const NamedArray& output : outputs_of(*runner, network, known, run_options, own))
       own.push_back(output.array.data);
   }
   return cases;

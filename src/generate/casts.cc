@@ -27,15 +27,26 @@ std::string limit_of(DType dtype, std::string_view which) {
 /// Of integers, beyond which reals become the limits.
 std::string cast_of_real(DType to) {
   const auto bits = static_cast<int>(bits_of(to).value());
-  const bool is_signed = to != DType::uint8 && to != DType::uint16;
+  const bool is_signed =
+      to != DType::uint8 && to != DType::uint16 && to != DType::uint32 && to != DType::uint64;
   const float end = std::ldexp(1.0F, is_signed ? bits - 1 : bits);
   return fmt::format("!(a > {}) ? (isnan(a) ? 0 : {}) : a >= {} ? {} : ({})a",
                      literal(is_signed ? -end : 0.0F), is_signed ? limit_of(to, "MIN") : "0", literal(end),
                      limit_of(to, "MAX"), c_type(to));
 }
 
+/// The real parts.
+void cast_complex(Writer& writer) {
+  const Operand in = writer.input(0);
+  const Operand out = writer.output();
+  expect_countable(in);
+  writer.declare("int32_t i;");
+  writer.line(fmt::format("for (i = 0; i < {}; i++) ({})[i] = ({})[i].re;", out.count(), out.at, in.at));
+}
+
 void emit_cast(Writer& writer) {
   static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what does not fit
+  if (writer.seen().inputs.at(0).value().dtype == DType::complex64) return cast_complex(writer);
   const Operand out = writer.output();
   std::vector<LoopInput> inputs{loop_input(writer, 0)};
   LoopInput& in = inputs[0];

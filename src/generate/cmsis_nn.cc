@@ -23,14 +23,10 @@
 
 #include "base/checked.h"
 #include "generate/windows.h"
-#include "import/readers.h"
 #include "kernels/tflite/channels.h"
 #include "operators/rows.h"
-#include "run/program.h"
-#include "stowage/generate.h"
 
-namespace stowage {
-namespace generate {
+namespace stowage::generate {
 namespace {
 
 using kernels::Operands;
@@ -263,18 +259,9 @@ struct Scratch {
 std::optional<Scratch> scratch_for(Writer& writer, Bytes own, Bytes copy) {
   const Bytes wanted = bytes_of_parts(own, copy);
   if (wanted == 0) return Scratch{};
-  const Sources& sources = writer.sources();
-  for (const TensorId tensor : writer.op().scratch) {
-    const auto& views = sources.plan().tensors[tensor].views;
-    if (sources.network().graph().tensors[tensor].bytes < wanted || views.empty()) continue;
-    const Place& place = sources.plan().places[views[0].buffer];
-    const Bytes at = place.offset + views[0].offset;
-    if (at % 4 != 0)
-      kernels::refuse(
-          "its scratch memory is at {} of its memory, expected a multiple of 4: plan with --align 4", at);
-    return Scratch{fmt::format("(int8_t *)memory[{}] + {}", place.memory, at), own};
-  }
-  return std::nullopt;
+  const auto at = writer.planned_scratch(wanted, 4);
+  if (!at) return std::nullopt;
+  return Scratch{"(int8_t *)" + *at, own};
 }
 
 /// The call for one row, or for all.
@@ -347,26 +334,12 @@ bool emit_cmsis_nn(Writer& writer) {
   return true;
 }
 
-}  // namespace generate
-
-void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows) {
-  if (kernels == CKernels::portable || network.graph().subgraphs.empty()) return;
-  std::vector<ScratchRequest> requests;
-  const run::Program program = run::make_program(network, {.kernels = KernelSet::plain});
-  const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
-  for (std::size_t o = 0; o < operators.size(); ++o) {
-    if (operators[o].folded || (by_rows && generate::sums_up(operators[o]))) continue;
-    try {
-      const auto layer = generate::layer_of(run::signature_of(network, program, 0, o));
-      if (!layer || generate::is_faster_without(*layer, kernels, by_rows)) continue;
-      const Bytes copy = by_rows ? generate::copy_bytes(*layer) : 0;
-      const Bytes bytes = generate::bytes_of_parts(generate::own_bytes(*layer, kernels), copy);
-      if (bytes > 0) requests.push_back({0, o, bytes});
-    } catch (const kernels::Unsupported&) {  // it has no kernel, which is said later
-    }
-  }
-  import::add_scratch(std::get<Graph>(network.input.content), requests);
-  network.quantizations.resize(network.graph().tensors.size());
+Bytes cmsis_nn_scratch(const Operator& op, const kernels::Signature& signature, CKernels kernels,
+                       bool by_rows) {
+  if (kernels == CKernels::portable || (by_rows && sums_up(op))) return 0;
+  const auto layer = layer_of(signature);
+  if (!layer || is_faster_without(*layer, kernels, by_rows)) return 0;
+  return bytes_of_parts(own_bytes(*layer, kernels), by_rows ? copy_bytes(*layer) : 0);
 }
 
-}  // namespace stowage
+}  // namespace stowage::generate

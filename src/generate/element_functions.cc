@@ -35,16 +35,17 @@ enum class Activation : std::uint8_t {
   if_given  ///< Without one it may be infinite.
 };
 
-/// In the C of a function, a, b and c are elements of the inputs. N is their type where they are integers, U a wide one
-/// without sign, in which sums wrap around. Booleans are 0 or 1. An empty text: there is none for that type.
+/// In the C of a function, a, b and c are elements of the inputs. N is their type where they are integers, of as many
+/// BITS; U is a wide one without sign, in which sums wrap around. Booleans are 0 or 1. An empty text: there is none for that type.
 struct ElementFunction {
   std::string_view type{};
   std::string_view real{};     ///< If the first input is of float32, or of float64 (as_double).
-  std::string_view integer{};  ///< Signed ones; and numbers of 8 bits without sign.
+  std::string_view integer{};  ///< Of numbers without sign as far as `without_sign` says.
   std::string_view truth{};
   std::vector<Parameter> parameters{};
   Activation activation = Activation::none;
   bool is_fold = false;      ///< Of any number of inputs: a is the result of those before.
+  bool is_mean = false;      ///< The result of a fold is divided by the number of inputs.
   Emit quantized = nullptr;  ///< If the output is of int8 or int16.
 };
 
@@ -56,6 +57,11 @@ constexpr std::string_view text_of_floored_quotient =
     "b == 0 ? 0 : ((U)b + 1 == 0 ? (N)(0 - (U)a) : (N)(a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0)))";
 constexpr std::string_view text_of_floored_rest =
     "b == 0 || (U)b + 1 == 0 ? 0 : (N)(a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0))";
+constexpr std::string_view text_of_rest = "b == 0 || (U)b + 1 == 0 ? 0 : (N)(a % b)";
+constexpr std::string_view text_of_rest_without_sign = "b == 0 ? 0 : (N)(a % b)";
+constexpr std::string_view text_of_quotient_without_sign = "b == 0 ? 0 : (N)(a / b)";
+constexpr std::string_view text_of_shift_left = "b >= BITS ? 0 : (N)((U)a << b)";
+constexpr std::string_view text_of_shift_right = "b >= BITS ? 0 : (N)(a >> b)";
 constexpr std::string_view text_of_negative = "(N)(0 - (U)a)";
 constexpr std::string_view text_of_larger = "isnan(a) || !(b > a || isnan(b)) ? a : b";
 constexpr std::string_view text_of_smaller = "isnan(a) || !(b < a || isnan(b)) ? a : b";
@@ -107,6 +113,7 @@ std::vector<ElementFunction> functions_of_onnx() {
       {"Log", "logf(a)"},
       {"Max", text_of_larger, "b > a ? b : a", "", {}, {}, true},
       {"Min", text_of_smaller, "b < a ? b : a", "", {}, {}, true},
+      {.type = "Mean", .real = "a + b", .is_fold = true, .is_mean = true},
       {"Mish", "a * tanhf((a < 0.0F ? 0.0F : a) + log1pf(expf(-fabsf(a))))"},
       {"Mul", "a * b", text_of_product},
       {"Neg", "-a", text_of_negative},
@@ -147,7 +154,7 @@ std::vector<ElementFunction> functions_of_tflite() {
   constexpr Activation if_given = Activation::if_given;
   return {
       {"ABS", "fabsf(a)"},
-      {"ADD", "a + b", text_of_sum, "", {}, always, false, emit_quantized_sum},
+      {"ADD", "a + b", text_of_sum, "", {}, always, false, false, emit_quantized_sum},
       {"CEIL", "ceilf(a)"},
       {"COS", "cosf(a)"},
       {"DIV", "a / b", "", "", {}, if_given},
@@ -170,7 +177,7 @@ std::vector<ElementFunction> functions_of_tflite() {
       {"LOGISTIC", text_of_sigmoid},
       {"MAXIMUM", "a > b ? a : b", "a > b ? a : b"},
       {"MINIMUM", "a < b ? a : b", "a < b ? a : b"},
-      {"MUL", "a * b", text_of_product, "", {}, always, false, emit_quantized_product},
+      {"MUL", "a * b", text_of_product, "", {}, always, false, false, emit_quantized_product},
       {"NEG", "-a"},
       {"NOT_EQUAL", "a != b", "a != b", "a != b"},
       {"POW", "powf(a, b)", "", "", {}, if_given},
@@ -186,7 +193,7 @@ std::vector<ElementFunction> functions_of_tflite() {
       {"SQRT", "sqrtf(a)"},
       {"SQUARE", "a * a"},
       {"SQUARED_DIFFERENCE", "(a - b) * (a - b)", "(N)(((U)a - (U)b) * ((U)a - (U)b))"},
-      {"SUB", "a - b", text_of_difference, "", {}, always, false, emit_quantized_difference},
+      {"SUB", "a - b", text_of_difference, "", {}, always, false, false, emit_quantized_difference},
       {"TANH", "tanhf(a)"},
   };
 }
@@ -201,6 +208,15 @@ const ElementFunction& element_function_of(std::string_view type) {
   return table.at(type);
 }
 
+/// The C for numbers without sign, which are never below 0, nor -1; empty: there is none.
+std::string_view without_sign(std::string_view text) {
+  if (text == text_of_quotient) return text_of_quotient_without_sign;
+  if (text == text_of_floored_quotient) return text_of_quotient_without_sign;
+  if (text == text_of_rest || text == text_of_floored_rest) return text_of_rest_without_sign;
+  const bool asks_for_sign = text.find("< 0") != std::string_view::npos || text == text_of_negative;
+  return asks_for_sign ? "" : text;
+}
+
 /// The C of a function for elements of a type.
 std::string text_for(const ElementFunction& function, DType dtype) {
   std::string_view text;
@@ -213,11 +229,16 @@ std::string text_for(const ElementFunction& function, DType dtype) {
       text = function.truth;
       break;
     case DType::int8:
-    case DType::uint8:
     case DType::int16:
     case DType::int32:
     case DType::int64:
       text = function.integer;
+      break;
+    case DType::uint8:
+    case DType::uint16:
+    case DType::uint32:
+    case DType::uint64:
+      text = without_sign(function.integer);
       break;
     default:
       break;
@@ -233,7 +254,9 @@ std::string text_for(const ElementFunction& function, DType dtype) {
     if (word == "N") {
       result += c_type(dtype);
     } else if (word == "U") {
-      result += dtype == DType::int64 ? "uint64_t" : "uint32_t";
+      result += dtype == DType::int64 || dtype == DType::uint64 ? "uint64_t" : "uint32_t";
+    } else if (word == "BITS") {
+      result += fmt::format("{}", bits_of(dtype).value());
     } else {
       result += word;
     }
@@ -242,14 +265,16 @@ std::string text_for(const ElementFunction& function, DType dtype) {
 }
 
 /// The same for any number of inputs, one after the other.
-ElementLines lines_of_fold(DType dtype, const std::string& text) {
-  return [dtype, text](const std::vector<std::string>& elements, const std::string& place) {
+ElementLines lines_of_fold(DType dtype, const std::string& text, bool is_mean) {
+  return [dtype, text, is_mean](const std::vector<std::string>& elements, const std::string& place) {
     std::vector<std::string> lines{fmt::format("{} a = {};", c_type(dtype), elements.at(0))};
     for (std::size_t i = 1; i < elements.size(); ++i) {
       lines.push_back(fmt::format("{}b = {};", i == 1 ? fmt::format("{} ", c_type(dtype)) : "", elements[i]));
       lines.push_back(fmt::format("a = {};", stored(dtype, text)));
     }
-    lines.push_back(fmt::format("{} = a;", place));
+    const std::string count = literal(static_cast<float>(elements.size()));
+    lines.push_back(
+        fmt::format("{} = a{};", place, is_mean ? fmt::format(" / ({}){}", c_type(dtype), count) : ""));
     return lines;
   };
 }
@@ -299,8 +324,9 @@ void write_function(Writer& writer, const ElementFunction& function) {
   writer.need_math();
   if (text.find("stowage_") != std::string::npos) writer.need("stowage_elements");
   const Operand output = writer.output();
-  write_loops(writer, inputs, output,
-              function.is_fold ? lines_of_fold(out, text) : element_lines(inputs, out, text));
+  write_loops(
+      writer, inputs, output,
+      function.is_fold ? lines_of_fold(out, text, function.is_mean) : element_lines(inputs, out, text));
 }
 
 void emit_function(Writer& writer) {
@@ -320,11 +346,46 @@ void emit_gelu(Writer& writer) {
   write_function(writer, {.type = "Gelu", .real = is_by_tanh ? text_of_gelu_by_tanh : text_of_gelu});
 }
 
+void emit_infinite(Writer& writer) {
+  const bool above = writer.signature().attributes.integer("detect_positive", 1) != 0;
+  const bool below = writer.signature().attributes.integer("detect_negative", 1) != 0;
+  if (!above && !below) refuse("it detects nothing");
+  write_function(writer, {.type = "IsInf",
+                          .real = above && below ? "isinf(a) ? 1 : 0"
+                                  : above        ? "isinf(a) && a > 0.0F ? 1 : 0"
+                                                 : "isinf(a) && a < 0.0F ? 1 : 0"});
+}
+
+/// The constants of the first operator set were shorter.
+void emit_selu(Writer& writer) {
+  const bool is_first = writer.signature().version < 6;
+  write_function(writer, {.type = "Selu",
+                          .real = "gamma * (a > 0.0F ? a : alpha * expm1f(a))",
+                          .parameters = {{"alpha", is_first ? 1.6732F : 1.67326319217681884765625F},
+                                         {"gamma", is_first ? 1.0507F : 1.05070102214813232421875F}}});
+}
+
+void emit_rest(Writer& writer) {
+  if (writer.signature().attributes.integer("fmod", 0) != 0)
+    return write_function(writer, {.type = "Mod", .real = "fmodf(a, b)", .integer = text_of_rest});
+  write_function(writer,
+                 {.type = "Mod", .real = "stowage_floor_mod_f32(a, b)", .integer = text_of_floored_rest});
+}
+
+void emit_shift(Writer& writer) {
+  const bool is_left = writer.signature().attributes.text("direction", "") == "LEFT";
+  write_function(writer, {.type = "BitShift", .integer = is_left ? text_of_shift_left : text_of_shift_right});
+}
+
 }  // namespace
 
 EmitPart element_functions() {
   constexpr RowHandling each = RowHandling::elements;
-  EmitPart part{{"Gelu", emit_gelu, each}};
+  EmitPart part{{"BitShift", emit_shift, each},
+                {"Gelu", emit_gelu, each},
+                {"IsInf", emit_infinite, each},
+                {"Mod", emit_rest, each},
+                {"Selu", emit_selu, each}};
   for (const auto& functions : {functions_of_onnx(), functions_of_tflite()})
     for (const ElementFunction& it : functions) part.push_back({it.type, emit_function, each});
   return part;

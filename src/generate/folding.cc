@@ -182,7 +182,7 @@ void write_fold(Writer& writer, const Fold& fold, const Operand& in, const std::
   const Nest reduced = nest_of(writer, dimensions_of(in.shape, is_reduced, true), 'j');
   const auto at_place = [&](const std::string& text) {
     std::string result = text;
-    if (const std::size_t at = result.find('@'); at != std::string::npos)
+    for (std::size_t at = result.find('@'); at != std::string::npos; at = result.find('@'))
       result.replace(at, 1, place(kept.out));
     return result;
   };
@@ -209,7 +209,7 @@ void write_fold(Writer& writer, const Fold& fold, const Operand& in, const std::
   writer.line(fmt::format("{}const {} x = in_0[{}];", inner, c_type(in.dtype), place(kept.in + reduced.in)));
   writer.line(fmt::format("{}t = {};", inner,
                           fold.sum == "N" ? fmt::format("({})({})", c_type(in.dtype), fold.add)
-                                          : filled_in(fold.add, in.dtype, 1)));
+                                          : at_place(filled_in(fold.add, in.dtype, 1))));
   writer.line(inner.substr(2) + "}");
   writer.line(indent + at_place(end));
   for (std::size_t d = 0; d < std::max<std::size_t>(kept.heads.size(), 1); ++d) {
@@ -273,6 +273,25 @@ void emit_fold(Writer& writer) {
              fmt::format("out[@] = {};", stored));
 }
 
+/// First the largest exponent, which is subtracted from all, so that nothing overflows.
+void emit_log_of_powers(Writer& writer) {
+  const kernels::Signature& signature = writer.seen();
+  const DType dtype = signature.inputs.at(0).value().dtype;
+  if (dtype != DType::float32 && dtype != DType::float64)
+    refuse("element type {} is not supported", name_of(dtype));
+  if (writer.kind().sums) refuse("it sums up rows");
+  const std::vector<bool> is_reduced = reduced_by(signature);
+  const Operand in = writer.input(0);
+  const Operand out = writer.output();
+  const auto filled = [&](std::string_view text) { return filled_in(text, dtype, 1); };
+  writer.need_math();
+  writer.line(fmt::format("{} *const out = {};\n{{", c_type(dtype), out.at));
+  write_fold(writer, {"float", "", "x > t ? x : t", ""}, in, is_reduced, "-INFINITY", "out[@] = t;");
+  writer.line("}");
+  write_fold(writer, {"double", "", "t + exp((double)x - (double)out[@])", ""}, in, is_reduced, "0.0",
+             filled("if (!isinf(out[@])) out[@] = (float)((double)out[@] + log(t));"));
+}
+
 /// ArgMax, ARG_MAX and their like.
 void emit_place_of_extreme(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
@@ -306,6 +325,7 @@ void emit_place_of_extreme(Writer& writer) {
 EmitPart folding_operators() {
   EmitPart part{{"ArgMax", emit_place_of_extreme},
                 {"ArgMin", emit_place_of_extreme},
+                {"ReduceLogSumExp", emit_log_of_powers},
                 {"ARG_MAX", emit_place_of_extreme},
                 {"ARG_MIN", emit_place_of_extreme}};
   for (const FoldRow& it : folds()) part.push_back({it.type, emit_fold});

@@ -144,18 +144,65 @@ void write_places(Writer& writer, std::string_view line, std::string_view otherw
 
 void emit_gather_of_elements(Writer& writer) {
   const Operand out = writer.output();
+  static_cast<void>(c_type(out.dtype));  // others have no 0
   write_places(writer, fmt::format("({})[i] = ({})[place];", out.at, writer.input(0).at),
                fmt::format("  ({})[i] = 0;", out.at));
 }
 
+/// What an update makes of an element, as C; `old` and `update` are expressions.
+std::string changed(const Writer& writer, const std::string& old, const std::string& update) {
+  const kernels::Signature& signature = writer.signature();
+  const std::string reduction = signature.attributes.text("reduction", "none");
+  if (reduction == "none") return update;
+  const DType dtype = signature.inputs.at(0)->dtype;
+  const std::string_view type = c_type(dtype);
+  if (dtype == DType::boolean) refuse("it combines booleans");
+  if (reduction == "max" || reduction == "min")
+    return fmt::format("{0} {2} {1} ? {0} : {1}", update, old, reduction == "max" ? ">" : "<");
+  const std::string_view sign = reduction == "add" ? "+" : "*";
+  if (dtype == DType::float32 || dtype == DType::float64) return fmt::format("{} {} {}", old, sign, update);
+  const std::string_view wide = dtype == DType::int64 || dtype == DType::uint64 ? "uint64_t" : "uint32_t";
+  return fmt::format("({0})(({1}){2} {3} ({1}){4})", type, wide, old, sign, update);
+}
+
 /// An update out of range is left out.
 void emit_scatter_of_elements(Writer& writer) {
-  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what does not fit
-  if (writer.signature().attributes.text("reduction", "none") != "none") refuse("it combines elements");
   if (writer.axis() != nullptr) refuse("it runs by rows");
   const Operand out = writer.output();
   call_copy(writer, writer.input(0).at, out);
-  write_places(writer, fmt::format("({})[place] = ({})[i];", out.at, writer.input(2).at), "");
+  const std::string place = fmt::format("({})[place]", out.at);
+  write_places(
+      writer,
+      fmt::format("{} = {};", place, changed(writer, place, fmt::format("({})[i]", writer.input(2).at))), "");
+}
+
+/// Tuples of indices say which runs of data are changed; a tuple out of range changes none.
+void emit_scatter_of_tuples(Writer& writer) {
+  const kernels::Signature& signature = writer.signature();
+  if (writer.axis() != nullptr) refuse("it runs by rows");
+  const Operand indices = writer.input(1);
+  const Operand out = writer.output();
+  for (const Operand& operand : {indices, writer.input(2), out}) expect_countable(operand);
+  static_cast<void>(bits_of_index(*signature.inputs.at(1)));
+  const auto depth = static_cast<std::size_t>(indices.shape.back());
+  const std::int64_t run = kernels::count_of(out.shape, depth, out.shape.size());
+  call_copy(writer, writer.input(0).at, out);
+  writer.declare("int32_t i, j;");
+  writer.line(fmt::format("for (i = 0; i < {}; i++) {{",
+                          kernels::count_of(indices.shape, 0, indices.shape.size() - 1)));
+  writer.line("  int64_t at, first = 0;\n  int is_in = 1;");
+  for (std::size_t d = 0; d < depth; ++d) {
+    writer.line(fmt::format("  at = ({})[i * {} + {}];", indices.at, depth, d));
+    writer.line(fmt::format("  at = at < 0 ? at + {} : at;", out.shape[d]));
+    writer.line(fmt::format("  is_in = is_in && at >= 0 && at < {};", out.shape[d]));
+    writer.line(fmt::format("  first = first * {} + at;", out.shape[d]));
+  }
+  if (depth == 0) writer.line("  at = 0;\n  first = at;");
+  const std::string element = fmt::format("({})[first * {} + j]", out.at, run);
+  writer.line(fmt::format("  for (j = 0; is_in && j < {}; j++)", run));
+  writer.line(
+      fmt::format("    {} = {};\n}}", element,
+                  changed(writer, element, fmt::format("({})[i * {} + j]", writer.input(2).at, run))));
 }
 
 /// Runs of data are joined to those of their segments. Of a segment that there is not, they are left out.
@@ -235,6 +282,24 @@ void emit_best(Writer& writer) {
   writer.line(fmt::format("{}(&{}, {}, {}, {});", function, layer, in.at, out.at, writer.output(1).at));
 }
 
+void emit_suppression(Writer& writer) {
+  const kernels::Signature& signature = writer.signature();
+  const Operand scores = writer.input(1);
+  const Operand out = writer.output();
+  for (const Operand& operand : {writer.input(0), scores, out}) expect_countable(operand);
+  const auto limit = [&](std::size_t i) {
+    return signature.has_input(i) ? writer.input(i).at : std::string("NULL");
+  };
+  writer.need("stowage_suppress");
+  writer.line(fmt::format(
+      "stowage_suppress(&{}, {}, {}, {}, {}, {}, {});",
+      writer.layer(
+          "stowage_suppress_shape",
+          fmt::format("{}, {}, {}, {}, {}", scores.shape.at(0), scores.shape.at(1), scores.shape.at(2),
+                      out.shape.at(0), signature.attributes.integer("center_point_box", 0) != 0 ? 1 : 0)),
+      writer.input(0).at, scores.at, limit(2), limit(3), limit(4), out.at));
+}
+
 }  // namespace
 
 EmitPart gathering_operators() {
@@ -243,8 +308,11 @@ EmitPart gathering_operators() {
           {"GATHER_ND", emit_gather_of_tuples, RowHandling::own},
           {"GatherND", emit_gather_of_tuples, RowHandling::own},
           {"GatherElements", emit_gather_of_elements, RowHandling::own},
+          {"NonMaxSuppression", emit_suppression},
           {"OneHot", emit_one_hot, RowHandling::own},
+          {"Scatter", emit_scatter_of_elements, RowHandling::own},
           {"ScatterElements", emit_scatter_of_elements, RowHandling::own},
+          {"ScatterND", emit_scatter_of_tuples, RowHandling::own},
           {"TopK", emit_best, RowHandling::own},
           {"UNSORTED_SEGMENT_MAX", emit_segments},
           {"UNSORTED_SEGMENT_MIN", emit_segments},

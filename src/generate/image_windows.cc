@@ -10,6 +10,7 @@
 
 #include "generate/images.h"
 #include "generate/text.h"
+#include "generate/volumes.h"
 #include "kernels/onnx/convolution.h"
 
 namespace stowage::generate {
@@ -219,8 +220,12 @@ std::string conv_layer_of_image(Writer& writer, const ImageWindows& it, std::int
 }
 
 void emit_image_conv(Writer& writer) {
-  expect_real_images(writer);
   const kernels::Signature& signature = writer.signature();
+  const auto is_computed = [&](std::size_t i) {
+    return signature.has_input(i) && !writer.sources().is_constant(*writer.op().inputs[i]);
+  };
+  if (has_volumes(signature) || is_computed(1) || is_computed(2)) return emit_volume_conv(writer);
+  expect_real_images(writer);
   const kernels::Argument* const bias = signature.has_input(2) ? &*signature.inputs[2] : nullptr;
   const onnx_ops::Convolution c = onnx_ops::convolution_of(signature, signature.inputs.at(0).value(),
                                                            signature.inputs.at(1).value(), bias);
@@ -263,6 +268,7 @@ template <bool is_average>
 void emit_image_pool(Writer& writer) {
   if (!is_average && writer.signature().inputs.at(0)->dtype != DType::float32)
     return emit_byte_max_pool(writer);
+  if (has_volumes(writer.signature())) return emit_volume_pool(writer, is_average);
   if (writer.kind().sums) refuse("it sums up rows of a window");
   expect_real_images(writer);
   const kernels::Signature& signature = writer.signature();
@@ -282,6 +288,7 @@ void emit_image_pool(Writer& writer) {
 
 /// Row by row into sums if the plan does so, else in one window.
 void emit_global_average(Writer& writer) {
+  if (has_volumes(writer.signature())) return emit_volume_average(writer);
   expect_real_images(writer);
   const Shape in = image_shape(writer.signature().inputs.at(0)->shape);
   if (!writer.kind().sums) {

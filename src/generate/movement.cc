@@ -252,7 +252,7 @@ void emit_slice(Writer& writer) {
 void emit_slice_of_onnx(Writer& writer) {
   const kernels::Signature& signature = writer.signature();
   for (std::size_t i = 1; i < signature.inputs.size(); ++i)
-    if (signature.has_input(i)) static_cast<void>(constant_data(writer, i));
+    if (signature.has_input(i) && !signature.inputs[i]->is_constant) return emit_computed_slice(writer);
   emit_slices(writer, kernels::onnx_ops::slicing_of(signature));
 }
 
@@ -304,10 +304,9 @@ void emit_join(Writer& writer) {
   const std::int64_t bytes = element_bytes(operands);
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < operands.inputs(); ++i) {
-    const Operand in = writer.input(i);
-    const std::int64_t run = in.count() / outer;
+    const std::int64_t run = kernels::count_of(operands.input(i).shape) / outer;
     if (run > 0)
-      writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", in.at, run * bytes,
+      writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", writer.input(i).at, run * bytes,
                               writer.output().at + (begin == 0 ? "" : fmt::format(" + {}", begin)),
                               whole * bytes, run * bytes, outer));
     begin += run;
@@ -328,12 +327,11 @@ void split(Writer& writer, std::size_t data, std::int64_t number) {
   writer.need("stowage_movement");
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < writer.op().outputs.size(); ++i) {
-    const Operand out = writer.output(i);
-    const std::int64_t run = out.count() / outer;
+    const std::int64_t run = kernels::count_of(operands.output(i).shape) / outer;
     if (run > 0)
       writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});",
-                              in.at + (begin == 0 ? "" : fmt::format(" + {}", begin)), whole * bytes, out.at,
-                              run * bytes, run * bytes, outer));
+                              in.at + (begin == 0 ? "" : fmt::format(" + {}", begin)), whole * bytes,
+                              writer.output(i).at, run * bytes, run * bytes, outer));
     begin += run;
   }
 }

@@ -23,4 +23,11 @@ void call_move(Writer& writer, const std::vector<MoveDimension>& dimensions, std
 /// Writes all elements of the output from as many that follow each other.
 void call_copy(Writer& writer, const std::string& from, const Operand& to);
 
+/// Moves elements in the order in which our own kernel does, for a signature whose first input alone is computed.
+void emit_order_of(Writer& writer, const kernels::Signature& signature);
+
+/// Slice and STRIDED_SLICE whose begins or steps are computed.
+void emit_computed_slice(Writer& writer);
+void emit_computed_strided_slice(Writer& writer);
+
 }  // namespace stowage::generate

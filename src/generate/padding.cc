@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
+#include "generate/moves.h"
 #include "generate/sources.h"
 #include "kernels/onnx/pad.h"
 #include "kernels/tflite/remap.h"
@@ -54,6 +56,12 @@ std::string padding_layer(Writer& writer, const Operands& operands, const std::v
     const auto data = writer.sources().program().constants[writer.op().inputs.at(2).value()];
     if (data.data() == nullptr) refuse("its filling is not constant");
     fill.assign(data.begin(), data.end());
+  }
+  if (const float value = writer.signature().attributes.real("value", 0); value != 0) {
+    if (operands.output().dtype != DType::float32)
+      refuse("it fills {} with an attribute", name_of(operands.output().dtype));
+    const auto given = std::as_bytes(std::span(&value, 1));
+    fill.assign(given.begin(), given.end());
   }
   std::string bytes;
   for (const std::byte byte : fill)
@@ -110,12 +118,16 @@ std::string mirrored_row(const PadDimension& along, std::int64_t edge) {
   return fmt::format("stowage_mirrored({}, {}, {})", own, along.extent, edge);
 }
 
-/// `edge` is 1 if the elements at the edges are not there twice.
+/// The last element itself, or the other end, instead of a reverse order.
+constexpr std::int64_t repeats_edge = 2;
+constexpr std::int64_t wraps = 3;
+
+/// `edge` is 1 if the elements at the edges are not there twice, or one of these two.
 void emit_mirrored(Writer& writer, std::vector<PadDimension> all, std::int64_t edge) {
   constexpr std::size_t most_dimensions = 6;
   const Operands operands(writer.signature());
   for (const PadDimension& it : all)
-    if (it.is_padded() && std::max(it.before, it.after) > it.extent - edge)
+    if (it.is_padded() && edge < repeats_edge && std::max(it.before, it.after) > it.extent - edge)
       refuse("it mirrors {} and {} elements of {}", it.before, it.after, it.extent);
   const RowAxis* const axis = writer.axis();
   if (axis != nullptr && axis->reads.empty()) refuse("it runs by rows, but reads its input as a whole");
@@ -125,6 +137,8 @@ void emit_mirrored(Writer& writer, std::vector<PadDimension> all, std::int64_t e
   auto element = static_cast<std::int64_t>(kernels::element_size(operands.output().dtype));
   for (; !all.empty() && !all.back().is_padded(); all.pop_back()) element *= all.back().extent;
   if (all.empty()) all.push_back({});
+  if (std::ranges::any_of(all, [](const PadDimension& it) { return it.extent == 0; }))
+    refuse("its input is empty");
   if (all.size() > most_dimensions) refuse("it mirrors {} dimensions", all.size());
   std::string extents;
   std::string before;
@@ -163,19 +177,32 @@ void emit_mirror_pad(Writer& writer) {
   emit_mirrored(writer, paddings_of(operands), operands.integer("mode") == 0 ? 1 : 0);
 }
 
+/// Elements are cut off: without another filling than 0, the order says all.
+void emit_cut(Writer& writer) {
+  kernels::Signature signature = writer.signature();
+  if (writer.axis() != nullptr) refuse("it cuts off elements, and runs by rows");
+  const bool is_zero =
+      signature.has_input(2) && signature.inputs[2]->is_constant &&
+      std::ranges::all_of(signature.inputs[2]->constant, [](std::byte it) { return it == std::byte{0}; });
+  if ((signature.has_input(2) && !is_zero) || signature.attributes.real("value", 0) != 0)
+    refuse("it cuts off elements, and fills with other than 0");
+  if (signature.has_input(2)) signature.inputs[2].reset();
+  emit_order_of(writer, signature);
+}
+
 void emit_pad_of_onnx(Writer& writer) {
   const kernels::Signature& signature = writer.signature();
   const Shape& shape = signature.inputs.at(0)->shape;
   const std::string mode = signature.attributes.text("mode", "constant");
-  if ((mode != "constant" && mode != "reflect") || signature.attributes.real("value", 0) != 0)
-    refuse("it pads with other than a constant input, 0, or a reflection");
   const std::vector<std::int64_t> pads = kernels::onnx_ops::pads_of(signature, shape.size());
   std::vector<PadDimension> all;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     all.push_back({shape[d], pads[d], pads[d + shape.size()]});
-    if (all.back().before < 0 || all.back().after < 0) refuse("it cuts off elements");
+    if (all.back().before < 0 || all.back().after < 0) return emit_cut(writer);
   }
   if (mode == "reflect") return emit_mirrored(writer, std::move(all), 1);
+  if (mode == "edge") return emit_mirrored(writer, std::move(all), repeats_edge);
+  if (mode == "wrap") return emit_mirrored(writer, std::move(all), wraps);
   emit_padding(writer, std::move(all));
 }
 

@@ -141,7 +141,7 @@ void weigh_rings(const std::vector<Network>& networks, PlanOptions options, cons
 PlannedPackage plan_package(std::vector<Network> networks, const PlanOptions& options,
                             const GenerateOptions& wanted, const NoteOfPlanning& note) {
   for (Network& network : networks) {
-    add_scratch_of_kernels(network, wanted.kernels, options.stream.has_value());
+    add_scratch_of_kernels(network, wanted.kernels, options.stream.has_value(), wanted.externs);
     run_carriers_whole(network, wanted.externs);
   }
   PlanOptions own = options;

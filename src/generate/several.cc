@@ -11,6 +11,7 @@
 
 #include "generate/package.h"
 #include "generate/text.h"
+#include "run/inputs.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/generate.h"
@@ -151,9 +152,15 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   std::vector<std::string> names;
   std::vector<Package> packages;
   std::set<std::string> paths;
+  std::vector<const Network*> pointers;
+  for (const Network& network : networks) pointers.push_back(&network);
+  const auto given = run::given_inputs(pointers, plan, {.inputs = options.inputs});
   for (const std::size_t model : order_of(plan)) {
     GenerateOptions own = options;
     own.name = name_of_model(plan, options.name, model);
+    own.inputs.clear();
+    for (const auto& [where, array] : given)
+      if (where.first == model) own.inputs[networks[model].graph().tensors[where.second].name] = *array;
     own.hashes.clear();
     if (model < options.hashes.size()) own.hashes.push_back(options.hashes[model]);
     if (std::ranges::find(names, own.name) != names.end())

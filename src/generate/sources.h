@@ -248,6 +248,8 @@ class Writer {
   [[nodiscard]] Operand scratch(std::size_t i) {
     return operand(op_->scratch.at(i), std::nullopt, "0", false);
   }
+  /// The first part of that with so many bytes, as a C expression of its bytes. Refuses one that is not aligned so.
+  [[nodiscard]] std::optional<std::string> planned_scratch(Bytes wanted, Bytes alignment) const;
   /// An input that the operator changes: state.
   [[nodiscard]] Operand state(std::size_t i);
   /// Row `index` (a C expression) along an axis.
@@ -282,7 +284,7 @@ class Writer {
   std::string layer(std::string_view type, std::string_view fields);
   void need(std::string_view kernel) { sources_.need(kernel); }
   void need_math() { sources_.need_math(); }
-  /// A declaration at the begin of the function.
+  /// A declaration at the begin of the function, where it is once.
   void declare(std::string_view declaration);
   /// A line of the body, which computes row y if there are rows.
   void line(std::string_view text);
@@ -370,6 +372,10 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart cast_operators();
 [[nodiscard]] EmitPart movement_operators();
 [[nodiscard]] EmitPart asked_movement_operators();
+[[nodiscard]] EmitPart computed_movement_operators();
+[[nodiscard]] EmitPart fourier_operators();
+[[nodiscard]] EmitPart ml_operators();
+[[nodiscard]] EmitPart volume_operators();
 [[nodiscard]] EmitPart gathering_operators();
 [[nodiscard]] EmitPart padding_operators();
 [[nodiscard]] EmitPart reduction_operators();

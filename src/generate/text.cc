@@ -97,8 +97,12 @@ std::optional<std::string_view> find_c_type(DType dtype) {
       return "uint16_t";
     case DType::int32:
       return "int32_t";
+    case DType::uint32:
+      return "uint32_t";
     case DType::int64:
       return "int64_t";
+    case DType::uint64:
+      return "uint64_t";
     case DType::float32:
       return "float";
     case DType::float64:
@@ -127,8 +131,13 @@ std::string initialiser(DType dtype, std::span<const std::byte> data) {
       return integers<std::uint16_t>(data);
     case DType::int32:
       return integers<std::int32_t>(data);
+    case DType::uint32:
+      return integers<std::uint32_t>(data);
     case DType::int64:
       return integers<std::int64_t>(data);
+    case DType::uint64:
+      return numbers<std::uint64_t>(data,
+                                    [](std::uint64_t number) { return fmt::format("UINT64_C({})", number); });
     case DType::float32:
       return numbers<float>(data, [](float number) { return literal(number); });
     case DType::float64:
@@ -215,7 +224,7 @@ std::optional<std::string> as_double(std::string_view expression) {
       word.pop_back();
     } else if (word == "float") {
       word = "double";
-    } else if (!is_digit && word.size() > 3 && word.ends_with('f')) {
+    } else if (!is_digit && word.size() > 3 && word.ends_with('f') && word != "isinf") {
       word.pop_back();  // expf
     }
     result += word;

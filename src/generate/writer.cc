@@ -105,7 +105,7 @@ Operand Writer::row_or_whole(TensorId tensor, std::optional<std::size_t> axis, s
                              bool is_read) {
   const Tensor& own = sources_.network().graph().tensors[tensor];
   Operand result{.dtype = own.dtype, .shape = *own.shape};
-  const std::string_view type = c_type(own.dtype);
+  const std::string_view type = own.dtype == DType::complex64 ? "stowage_complex" : c_type(own.dtype);
   if (axis) result.shape[*axis] = 1;
   if (sources_.is_constant(tensor)) {
     result.at = sources_.constant(tensor);
@@ -126,6 +126,20 @@ Operand Writer::row_or_whole(TensorId tensor, std::optional<std::size_t> axis, s
   result.at = fmt::format("({}{} *)stowage_row(memory, &{}, {})", is_read ? "const " : "", type,
                           sources_.place(place, tensor), index);
   return result;
+}
+
+std::optional<std::string> Writer::planned_scratch(Bytes wanted, Bytes alignment) const {
+  for (const TensorId tensor : op_->scratch) {
+    const auto& views = sources_.plan().tensors[tensor].views;
+    if (sources_.network().graph().tensors[tensor].bytes < wanted || views.empty()) continue;
+    const Place& place = sources_.plan().places[views[0].buffer];
+    const Bytes at = place.offset + views[0].offset;
+    if (at % alignment != 0)
+      refuse("its scratch memory is at {0} of its memory, expected a multiple of {1}: plan with --align {1}",
+             at, alignment);
+    return fmt::format("memory[{}] + {}", place.memory, at);
+  }
+  return std::nullopt;
 }
 
 bool Writer::is_in_one_piece(TensorId tensor) const {
@@ -282,7 +296,8 @@ std::string Writer::layer(std::string_view type, std::string_view fields) {
 }
 
 void Writer::declare(std::string_view declaration) {
-  declarations_ += "  " + std::string(declaration) + "\n";
+  const std::string text = "  " + std::string(declaration) + "\n";
+  if (declarations_.find(text) == std::string::npos) declarations_ += text;
 }
 
 void Writer::line(std::string_view text) { body_ += std::string(text) + "\n"; }
@@ -351,14 +366,21 @@ bool changes_state(const Sources& sources, const Operator& op) {
 Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   static const std::unordered_map<std::string_view, EmitEntry> table = [] {
     std::unordered_map<std::string_view, EmitEntry> all;
-    for (const auto part :
-         {window_operators,   pool_operators,          element_operators,        element_functions,
-          cast_operators,     movement_operators,      asked_movement_operators, gathering_operators,
-          padding_operators,  reduction_operators,     folding_operators,        product_operators,
-          einsum_operators,   layer_norm_operators,    carrying_operators,       resizing_operators,
-          onnx_operators,     onnx_resizing_operators, image_window_operators,   transposed_operators,
-          variable_operators, quantized_operators,     quantized_joins,          recurrent_operators,
-          dynamic_operators})
+    for (const auto part : {window_operators,         pool_operators,
+                            element_operators,        element_functions,
+                            cast_operators,           movement_operators,
+                            asked_movement_operators, gathering_operators,
+                            padding_operators,        reduction_operators,
+                            folding_operators,        product_operators,
+                            einsum_operators,         layer_norm_operators,
+                            carrying_operators,       resizing_operators,
+                            onnx_operators,           onnx_resizing_operators,
+                            image_window_operators,   transposed_operators,
+                            variable_operators,       quantized_operators,
+                            quantized_joins,          recurrent_operators,
+                            dynamic_operators,        computed_movement_operators,
+                            fourier_operators,        ml_operators,
+                            volume_operators})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
   }();

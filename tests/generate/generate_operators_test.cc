@@ -14,6 +14,7 @@
 #include "kernel_calls.h"
 #include "kernels/kernels.h"
 #include "long_tests.h"
+#include "many_calls.h"
 #include "onnx_models.h"
 #include "onnx_samples.h"
 #include "row_calls.h"
@@ -27,7 +28,10 @@ namespace stowage {
 namespace {
 
 using testing::attribute;
+using testing::is_generated;
+using testing::ManyCalls;
 using testing::node;
+using testing::package_of;
 
 /// Puts the nodes of a model behind those of another one; names get a prefix.
 void append(onnx::GraphProto& all, onnx::GraphProto one, const std::string& prefix) {
@@ -49,24 +53,6 @@ void append(onnx::GraphProto& all, onnx::GraphProto one, const std::string& pref
 
 Network read(const onnx::ModelProto& model) {
   return parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
-}
-
-Package package_of(const Network& network, const std::string& name, bool by_rows = false) {
-  PlanOptions options;
-  options.solve.effort = 1;
-  options.solve.threads = 1;
-  options.order = Order::keep;
-  if (by_rows) options.stream = StreamOptions{};
-  return generate_package(network, make_plan(network.input, options).plan, {.name = name});
-}
-
-bool is_generated(const Network& network, bool by_rows = false) {
-  try {
-    static_cast<void>(package_of(network, "sample", by_rows));
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
 }
 
 /// Not if the size of a result is unknown, either.
@@ -114,37 +100,6 @@ TEST(GenerateOperators, SamplesOfOnnxGiveWhatTheInterpreterGives) {
     packages.add(name, package_of(read(model), name));
   }
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
-}
-
-/// Networks side by side as one.
-Network joined(const std::vector<Network>& networks) {
-  Network all;
-  Graph graph;
-  graph.subgraphs.resize(1);
-  all.details.resize(1);
-  for (const Network& one : networks) {
-    const TensorId first = graph.tensors.size();
-    const Subgraph& main = one.graph().subgraphs[0];
-    Subgraph& to = graph.subgraphs[0];
-    for (TensorId t = 0; t < one.graph().tensors.size(); ++t) {
-      graph.tensors.push_back(one.graph().tensors[t]);
-      graph.tensors.back().name = "t" + std::to_string(first + t);
-      const auto bytes = one.input.constants.of(t);
-      if (!bytes.empty()) all.input.constants.set(first + t, std::vector(bytes.begin(), bytes.end()));
-    }
-    for (const TensorId t : main.inputs) to.inputs.push_back(first + t);
-    for (const TensorId t : main.outputs) to.outputs.push_back(first + t);
-    for (Operator op : main.operators) {
-      for (auto* const operands : {&op.inputs, &op.outputs})
-        for (auto& operand : *operands)
-          if (operand) *operand += first;
-      to.operators.push_back(op);
-    }
-    all.quantizations.insert(all.quantizations.end(), one.quantizations.begin(), one.quantizations.end());
-    all.details[0].insert(all.details[0].end(), one.details[0].begin(), one.details[0].end());
-  }
-  all.input.content = graph;
-  return all;
 }
 
 using testing::array;
@@ -317,34 +272,6 @@ std::vector<Call> further_calls() {
   all.back().more_outputs = {{{2, 3, 3}, float32}};
   return all;
 }
-
-/// A few networks of many operators.
-class ManyCalls {
- public:
-  explicit ManyCalls(bool by_rows) : by_rows_(by_rows) {}
-
-  /// Whether C is generated of it.
-  bool add(const Call& call) {
-    Network network = testing::network_of(call);
-    if (!is_generated(network, by_rows_)) return false;
-    groups_[count_++ % groups_.size()].push_back(std::move(network));
-    return true;
-  }
-
-  void add_to(testing::Packages& packages) const {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const std::string name = (by_rows_ ? "rows_" : "whole_") + std::to_string(g);
-      packages.add(name, package_of(joined(groups_[g]), name, by_rows_));
-    }
-  }
-
-  [[nodiscard]] std::size_t count() const { return count_; }
-
- private:
-  bool by_rows_;
-  std::vector<std::vector<Network>> groups_ = std::vector<std::vector<Network>>(3);  // one for each compiler
-  std::size_t count_ = 0;
-};
 
 /// Of both formats, with operands that are repeated, along all axes, of several types. In a hurry, of those with rows
 /// every fourth.

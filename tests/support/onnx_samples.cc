@@ -228,6 +228,8 @@ const Sample samples[] = {
     {"ai.onnx.ml.Binarizer ai.onnx.ml.Imputer ai.onnx.ml.Normalizer ai.onnx.ml.Scaler", 1, "float[4,6]"},
     {"ai.onnx.ml.FeatureVectorizer", 1, "float[4,6] float[4,2]", "inputdimensions=[6,2]"},
     {"ai.onnx.ml.LabelEncoder", 2, "float[4,6]", "keys_floats=[1.0] values_floats=[2.0]"},
+    {"ai.onnx.ml.LinearClassifier", 1, "float[4,6]",
+     "classlabels_ints=[3,5] coefficients=[0.5,0.25,1.0,-0.5,0.125,2.0] intercepts=[0.5]", 2},
     {"ai.onnx.ml.LinearRegressor", 1, "float[4,6]", "coefficients=[1.0] targets=2"},
     {"ai.onnx.ml.OneHotEncoder", 1, "int64[4]", "cats_int64s=[1,2,3]"},
     {"ai.onnx.ml.SVMRegressor", 1, "float[4,6]", "n_supports=1"},

@@ -71,7 +71,9 @@ Answers answers_about(const Network& network, std::string_view type) {
   answers.by_rows = has_rows ? "yes" : "-";
   answers.run = run_by(network, static_cast<std::size_t>(found - operators.begin()));
   const bool is_generated = !found->folded && succeeds([&] {
-    (void)generate_package(network, make_plan(network.input).plan, {.name = "sample"});
+    Network own = network;
+    add_scratch_of_kernels(own, CKernels::portable, false);
+    (void)generate_package(own, make_plan(own.input).plan, {.name = "sample"});
   });
   answers.generated = is_generated ? "yes" : "-";
   return answers;

@@ -340,23 +340,98 @@ void stowage_best_s32(const stowage_best_shape *shape, const int32_t *input, int
 void stowage_best_s64(const stowage_best_shape *shape, const int64_t *input, int64_t *values,
                       int64_t *places);
 
-/* The same elements with those at each end again in reverse order, outside of it. */
+/* The same elements with those at each end again in reverse order, outside of it; or other elements that are there. */
 typedef struct {
   int32_t dimensions;
   int32_t extent[stowage_most_dimensions]; /* of the input */
   int32_t before[stowage_most_dimensions];
   int32_t after[stowage_most_dimensions];
-  int32_t edge;     /* 0: the reverse order begins with the last element itself; 1: with its neighbour */
+  /* 0: the reverse order begins with the last element itself; 1: with its neighbour; 2: all are the last element; 3: the
+   * other end follows */
+  int32_t edge;
   uint32_t element; /* bytes */
 } stowage_mirror_shape;
 
 /* The element that is at a place before, within or behind `extent` elements. */
 static inline int32_t stowage_mirrored(int32_t place, int32_t extent, int32_t edge) {
-  if (place < 0) return edge - 1 - place;
-  return place < extent ? place : 2 * extent - place - 1 - edge;
+  if (place >= 0 && place < extent) return place;
+  if (edge == 2) return place < 0 ? 0 : extent - 1;
+  if (edge == 3) return (place % extent + extent) % extent;
+  return place < 0 ? edge - 1 - place : 2 * extent - place - 1 - edge;
 }
 
 void stowage_mirror_pad(const stowage_mirror_shape *shape, const void *input, void *output);
+
+/* Elements begin, begin + step, ... along each dimension, in runs of bytes; negative begins count from the end. */
+typedef struct {
+  int32_t dimensions;
+  int32_t extent[stowage_most_dimensions]; /* of the input */
+  int32_t count[stowage_most_dimensions];  /* of the output, at least 1 */
+  uint32_t bytes;                          /* of a run */
+} stowage_slice_shape;
+
+void stowage_slice(const stowage_slice_shape *shape, const int64_t *begins, const int64_t *steps,
+                   const void *input, void *output);
+
+/* NonMaxSuppression of boxes [batches][boxes][4] and scores [batches][classes][boxes] into rows of batch, class and box.
+ * Rows that are left get -1; boxes beyond them are left out. Limits may be null. */
+typedef struct {
+  int32_t batches;
+  int32_t classes;
+  int32_t boxes;
+  int32_t rows;
+  int32_t has_center;
+} stowage_suppress_shape;
+
+void stowage_suppress(const stowage_suppress_shape *shape, const float *boxes, const float *scores,
+                      const int64_t *most, const float *share, const float *least, int64_t *output);
+
+/* Convolutions and pools over whole tensors of float32, [batches][groups * inputs][in] to [batches][groups *
+ * outputs][out]; weights [groups * outputs][inputs][taps]. In pools, groups are the channels. */
+typedef struct {
+  int32_t batches;
+  int32_t groups;
+  int32_t inputs;
+  int32_t outputs;
+  int32_t in[3];
+  int32_t out[3];
+  int32_t taps[3];
+  int32_t stride[3];
+  int32_t dilation[3];
+  int32_t before[3];
+} stowage_volume_shape;
+
+void stowage_volume_conv_f32(const stowage_volume_shape *shape, const float *input, const float *weights,
+                             const float *bias, float *output);
+void stowage_volume_max_f32(const stowage_volume_shape *shape, const float *input, float *output);
+/* `counted` elements are in each window, or if it is 0 those that are no padding. */
+void stowage_volume_average_f32(const stowage_volume_shape *shape, int32_t counted, const float *input,
+                                float *output);
+/* The root of the sum of powers. */
+void stowage_volume_norm_f32(const stowage_volume_shape *shape, double power, const float *input,
+                             float *output);
+
+/* An element of complex64. */
+typedef struct {
+  float re;
+  float im;
+} stowage_complex;
+
+/* RFFT2D of images [images][rows][columns], padded or cut to [height][width], which are powers of two. */
+typedef struct {
+  int32_t images;
+  int32_t rows;
+  int32_t columns;
+  int32_t height;
+  int32_t width;
+  const double *along;  /* roots of one for the width: real and imaginary parts of the first half */
+  const double *across; /* for the height */
+} stowage_fourier_shape;
+
+/* `scratch`, aligned to 8 bytes, has 16 for each element of the longer side; if the height is not 1, as many for each
+ * element of the output's image, too. */
+void stowage_fourier(const stowage_fourier_shape *shape, const float *input, stowage_complex *output,
+                     void *scratch);
 
 /* Runs of bytes with a distance between them; nothing is done if they are in their places. */
 void stowage_copy_runs(const void *input, size_t input_stride, void *output, size_t output_stride, size_t run,

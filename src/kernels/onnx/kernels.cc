@@ -38,7 +38,8 @@ KernelTable all_parts() {
                    einsum_kernels,
                    image_kernels,
                    loss_kernels,
-                   suppression_kernels});
+                   suppression_kernels,
+                   ml_kernels});
 }
 
 const KernelTable& parts() {

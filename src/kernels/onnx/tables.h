@@ -35,5 +35,6 @@ namespace stowage::kernels::onnx_ops {
 [[nodiscard]] TablePart image_kernels();
 [[nodiscard]] TablePart loss_kernels();
 [[nodiscard]] TablePart suppression_kernels();
+[[nodiscard]] TablePart ml_kernels();
 
 }  // namespace stowage::kernels::onnx_ops

@@ -3,8 +3,9 @@
 // Rows are transformed, then columns, each in place by halves: sizes are powers of two. In float64, as TensorFlow Lite
 // does. Cost: n log n for n elements. Source: J. W. Cooley, J. W. Tukey, 1965.
 
+#include "kernels/tflite/fourier.h"
+
 #include <bit>
-#include <complex>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -13,16 +14,21 @@
 #include "kernels/tflite/operands.h"
 
 namespace stowage::kernels {
-namespace {
 
 using Complex = std::complex<double>;
 
-/// e^(-2 pi i k / n), for k below n / 2.
 std::vector<Complex> roots_of(std::size_t n) {
   std::vector<Complex> roots;
   for (std::size_t k = 0; k < n / 2; ++k)
     roots.push_back(std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n)));
   return roots;
+}
+
+namespace {
+
+/// Without the care that C++ takes of infinite factors, as C has none.
+Complex product(const Complex& a, const Complex& b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 /// Transforms a line; `roots` are for its length.
@@ -38,41 +44,36 @@ void transform(std::vector<Complex>& line, const std::vector<Complex>& roots) {
     for (std::size_t begin = 0; begin < n; begin += size)
       for (std::size_t k = 0; k < size / 2; ++k) {
         const Complex even = line[begin + k];
-        const Complex odd = line[begin + k + size / 2] * roots[k * (n / size)];
+        const Complex odd = product(line[begin + k + size / 2], roots[k * (n / size)]);
         line[begin + k] = even + odd;
         line[begin + k + size / 2] = even - odd;
       }
 }
 
-struct Spectrum {
-  std::int64_t images = 1;
-  std::int64_t rows = 1;     ///< Of the input.
-  std::int64_t columns = 1;  ///< Of the input.
-  std::size_t height = 1;  ///< Of the transform: what the input lacks is 0, what it has more does not count.
-  std::size_t width = 1;
-};
-
 void transform_image(const Spectrum& it, const float* input, std::complex<float>* output) {
-  const std::size_t kept = it.width / 2 + 1;
-  const std::vector<Complex> along = roots_of(it.width), across = roots_of(it.height);
-  std::vector<Complex> all(it.height * kept), line(it.width);
-  for (std::size_t y = 0; y < it.height; ++y) {
-    for (std::size_t x = 0; x < it.width; ++x) {
+  const auto height = static_cast<std::size_t>(it.height), width = static_cast<std::size_t>(it.width);
+  const std::size_t kept = width / 2 + 1;
+  const std::vector<Complex> along = roots_of(width), across = roots_of(height);
+  std::vector<Complex> all(height * kept), line(width);
+  for (std::size_t y = 0; y < height; ++y) {
+    for (std::size_t x = 0; x < width; ++x) {
       const bool is_in = static_cast<std::int64_t>(y) < it.rows && static_cast<std::int64_t>(x) < it.columns;
       line[x] = is_in ? static_cast<double>(input[y * static_cast<std::size_t>(it.columns) + x]) : 0.0;
     }
     transform(line, along);
     std::copy_n(line.begin(), kept, all.begin() + static_cast<std::ptrdiff_t>(y * kept));
   }
-  line.resize(it.height);
+  line.resize(height);
   for (std::size_t x = 0; x < kept; ++x) {
-    for (std::size_t y = 0; y < it.height; ++y) line[y] = all[y * kept + x];
+    for (std::size_t y = 0; y < height; ++y) line[y] = all[y * kept + x];
     transform(line, across);
-    for (std::size_t y = 0; y < it.height; ++y) output[y * kept + x] = std::complex<float>(line[y]);
+    for (std::size_t y = 0; y < height; ++y) output[y * kept + x] = std::complex<float>(line[y]);
   }
 }
 
-Kernel prepare_fourier(const Signature& signature) {
+}  // namespace
+
+Spectrum spectrum_of(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(2, 1);
   if (operands.input(0).dtype != DType::float32) refuse("its input is {}", name_of(operands.input(0).dtype));
@@ -88,13 +89,19 @@ Kernel prepare_fourier(const Signature& signature) {
   expected[shape.size() - 2] = sizes[0];
   expected.back() = sizes[1] / 2 + 1;
   operands.expect_shape(operands.output(), expected, "output");
-  const Spectrum it{.images = count_of(shape, 0, shape.size() - 2),
-                    .rows = shape[shape.size() - 2],
-                    .columns = shape.back(),
-                    .height = static_cast<std::size_t>(sizes[0]),
-                    .width = static_cast<std::size_t>(sizes[1])};
+  return {.images = count_of(shape, 0, shape.size() - 2),
+          .rows = shape[shape.size() - 2],
+          .columns = shape.back(),
+          .height = sizes[0],
+          .width = sizes[1]};
+}
+
+namespace {
+
+Kernel prepare_fourier(const Signature& signature) {
+  const Spectrum it = spectrum_of(signature);
   return {.run = [it](const Pointers& at) {
-    const std::int64_t outputs = static_cast<std::int64_t>(it.height * (it.width / 2 + 1));
+    const std::int64_t outputs = it.height * (it.width / 2 + 1);
     for (std::int64_t i = 0; i < it.images; ++i)
       transform_image(it, at.input<float>(0) + i * it.rows * it.columns,
                       at.output<std::complex<float>>(0) + i * outputs);
