@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ struct GenerateOptions {
   std::size_t cases = 1;
   /// Seed of the first case's inputs.
   std::uint64_t seed = 0;
+  /// Values of inputs in all cases, by tensor name, or by MODEL.TENSOR if several models have it. Others are random.
+  std::map<std::string, Array> inputs{};
   /// Types of operators whose functions the user of the package writes; the header declares them.
   std::vector<std::string> externs{};
   /// Operators need `add_scratch_of_kernels`; one without it gets a portable kernel.

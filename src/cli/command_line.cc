@@ -252,13 +252,17 @@ void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
   add_accepted_file(app, command.output, "--svg", Holds::svg);
 }
 
+void add_input_values(CLI::App& app, std::vector<std::string>& values) {
+  add(app, "--input", values,
+      "NAME=FILE or MODEL.NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: "
+      "random numbers from --seed");
+}
+
 void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   add_models(app, command.inputs);
   add_planning_options(app, command, Strategies::one);
   add(app, "--plan", command.given_plan, "FILE with the plan to run in (JSON). Default: make a plan");
-  add(app, "--input", command.run.inputs,
-      "NAME=FILE or MODEL.NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: "
-      "random numbers from --seed");
+  add_input_values(app, command.run.inputs);
   add(app, "--save", command.saved, "NAME=FILE or MODEL.NAME=FILE: write an output as .npy");
   add(app, "--kernels", command.run.kernels,
       "fast (oneDNN where it has the operator) or plain (simple loops). Default: fast");
@@ -291,6 +295,7 @@ void add_generate(CLI::App& app, stowage::cli::GenerateCommand& command) {
   add(app, "--name", command.name,
       "Prefix of files, functions and macros: a C identifier. Default: the name of the model");
   add(app, "--cases", command.cases, "NUMBER of inputs that the test program runs. Default: 1");
+  add_input_values(app, command.given);
   add(app, "--kernels", command.kernels,
       "Kernels that the C calls: portable, its own; or cmsis-nn, your CMSIS-NN where it has one, which may "
       "have :scalar, :dsp (the default) or :mve. Default: portable");

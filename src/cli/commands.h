@@ -146,8 +146,9 @@ struct GenerateCommand {
   PlanTexts plan;
   std::string given_plan;  ///< A plan file; empty: plan now.
   std::string directory;
-  std::string name;   ///< Of functions and files; empty: that of the model.
-  std::string cases;  ///< Of the test program.
+  std::string name;                ///< Of functions and files; empty: that of the model.
+  std::string cases;               ///< Of the test program.
+  std::vector<std::string> given;  ///< NAME=FILE: values of inputs in these cases.
   std::string kernels = "portable";
   std::vector<std::string> externs;  ///< Types of operators.
   std::string typed;                 ///< The command line, without folders.

@@ -92,7 +92,9 @@ void expect_directory(const GenerateCommand& command, const Package& package) {
   std::vector<NamedOutput> outputs;
   for (const GeneratedFile& file : package.files)
     outputs.emplace_back("-o", (std::filesystem::path(command.directory) / file.path).string());
-  expect_different_files(files_of_models(command.inputs), outputs);
+  std::vector<std::string> inputs = files_of_models(command.inputs);
+  for (const std::string& text : command.given) inputs.push_back(parse_assignment("--input", text).second);
+  expect_different_files(inputs, outputs);
   if (!command.force) expect_own_files(command.directory, package);
 }
 
@@ -140,6 +142,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
   const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,
                                .cases = parse_cases(command.cases),
                                .seed = options.solve.seed,
+                               .inputs = parse_input_values(command.given),
                                .externs = command.externs,
                                .kernels = parse_kernels(command.kernels),
                                .command = command.typed,

@@ -420,6 +420,15 @@ SweepOptions parse_sweep_options(const PlanTexts& texts) {
   return options;
 }
 
+std::map<std::string, Array> parse_input_values(const std::vector<std::string>& texts) {
+  std::map<std::string, Array> values;
+  for (const std::string& text : texts) {
+    const auto [name, file] = parse_assignment("--input", text);
+    insert_once("--input", values, name, read_array(file));
+  }
+  return values;
+}
+
 RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed) {
   RunOptions options{.seed = seed};
   if (texts.kernels == "plain") {
@@ -437,10 +446,7 @@ RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed) {
   if (!texts.random_weights.empty())
     options.random_weights =
         static_cast<std::uint64_t>(parse_number("--random-weights", texts.random_weights, 0));
-  for (const std::string& text : texts.inputs) {
-    const auto [name, file] = parse_assignment("--input", text);
-    insert_once("--input", options.inputs, name, read_array(file));
-  }
+  options.inputs = parse_input_values(texts.inputs);
   return options;
 }
 

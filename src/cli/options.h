@@ -82,6 +82,9 @@ struct RunTexts {
 /// Reads the input files. The seed is that of planning.
 [[nodiscard]] RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed);
 
+/// Reads files of NAME=FILE, by name.
+[[nodiscard]] std::map<std::string, Array> parse_input_values(const std::vector<std::string>& texts);
+
 /// NAME=VALUE. Tensor names may contain '=' themselves; values never do.
 [[nodiscard]] std::pair<std::string, std::string> parse_assignment(std::string_view flag,
                                                                    const std::string& text);

@@ -36,10 +36,9 @@ bool rounds_sums(const Network& network, const Plan& plan) {
   });
 }
 
-/// Outputs for the inputs of a seed. Where these cannot be run, integers are zeros: they may be indices.
+/// Outputs for the inputs of a case. Where these cannot be run, integers are zeros: they may be indices.
 std::vector<NamedArray> outputs_of(const Runner& runner, const Network& network, const Plan& plan,
-                                   std::uint64_t seed, TestCase& inputs) {
-  RunOptions options{.kernels = KernelSet::plain, .seed = seed};
+                                   RunOptions options, TestCase& inputs) {
   const auto run = [&] {
     RunResult result = runner.run(plan, options);
     if (result.fault) throw Error("", "cannot be run: " + result.fault->what);
@@ -48,19 +47,30 @@ std::vector<NamedArray> outputs_of(const Runner& runner, const Network& network,
   try {
     return run();
   } catch (const Error&) {
+    const std::size_t given = options.inputs.size();
     const std::vector<TensorId>& tensors = network.graph().subgraphs[0].inputs;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const Tensor& tensor = network.graph().tensors[tensors[i]];
       if (tensor.dtype != DType::int32 && tensor.dtype != DType::int64) continue;
-      std::ranges::fill(inputs[i], std::byte{0});
-      options.inputs[tensor.name] = Array{tensor.dtype, *tensor.shape, inputs[i]};
+      const Array zeros{tensor.dtype, *tensor.shape, std::vector<std::byte>(inputs[i].size())};
+      if (options.inputs.emplace(tensor.name, zeros).second) inputs[i] = zeros.data;
     }
-    if (options.inputs.empty()) throw;
+    if (options.inputs.size() == given) throw;
     return run();
   }
 }
 
 }  // namespace
+
+std::vector<std::map<std::string, Array>> inputs_of_each(std::span<const Network> networks, const Plan& plan,
+                                                         const GenerateOptions& options) {
+  std::vector<const Network*> all;
+  for (const Network& network : networks) all.push_back(&network);
+  std::vector<std::map<std::string, Array>> inputs(networks.size());
+  for (const auto& [input, array] : run::given_inputs(all, plan, {.inputs = options.inputs}))
+    inputs[input.first].emplace(networks[input.first].graph().tensors[input.second].name, *array);
+  return inputs;
+}
 
 std::vector<TestCase> cases_of(const Network& network, const Plan& plan, const GenerateOptions& options) {
   const Plan known = rounds_sums(network, plan) ? plan : make_plan(network.input, any_plan()).plan;
@@ -72,12 +82,15 @@ std::vector<TestCase> cases_of(const Network& network, const Plan& plan, const G
   }
   std::vector<TestCase> cases;
   for (std::size_t c = 0; c < std::max<std::size_t>(options.cases, 1); ++c) {
-    const std::uint64_t seed = options.seed + c;
+    const RunOptions how{.kernels = KernelSet::plain, .seed = options.seed + c, .inputs = options.inputs};
     TestCase& own = cases.emplace_back();
-    for (const TensorId input : network.graph().subgraphs[0].inputs)
-      own.push_back(run::value_of(network, input, nullptr, seed));
+    for (const TensorId input : network.graph().subgraphs[0].inputs) {
+      const auto given = options.inputs.find(network.graph().tensors[input].name);
+      own.push_back(
+          run::value_of(network, input, given == options.inputs.end() ? nullptr : &given->second, how.seed));
+    }
     if (!runner) continue;
-    for (const NamedArray& output : outputs_of(*runner, network, known, seed, own))
+    for (const NamedArray& output : outputs_of(*runner, network, known, how, own))
       own.push_back(output.array.data);
   }
   return cases;

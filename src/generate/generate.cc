@@ -288,8 +288,10 @@ Package generate_package(const Network& network, const Plan& plan, const Generat
   generate::expect_identifier(options.name);
   generate::expect_plain_network(network, plan);
   generate::expect_known_externs(network, options.externs);
+  GenerateOptions wanted = options;
+  wanted.inputs = generate::inputs_of_each({&network, 1}, plan, options).front();
   try {
-    return generate::write_package(network, plan, options);
+    return generate::write_package(network, plan, wanted);
   } catch (const kernels::Unsupported& unsupported) {
     throw Error("", "cannot be generated: " + unsupported.reason).in_file(network.input.info.source);
   } catch (const RunFault& fault) {

@@ -85,6 +85,12 @@ using TestCase = std::vector<std::vector<std::byte>>;
 [[nodiscard]] std::vector<TestCase> cases_of(const Network& network, const Plan& plan,
                                              const GenerateOptions& options);
 
+/// The inputs that the options give to each network, by tensor name. Throws UsageError for a name that no network or
+/// several networks have, and for an array that does not fit.
+[[nodiscard]] std::vector<std::map<std::string, Array>> inputs_of_each(std::span<const Network> networks,
+                                                                       const Plan& plan,
+                                                                       const GenerateOptions& options);
+
 [[nodiscard]] std::string test_program_of(const Model& model, const std::vector<TestCase>& cases);
 
 }  // namespace stowage::generate

@@ -151,8 +151,10 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   std::vector<std::string> names;
   std::vector<Package> packages;
   std::set<std::string> paths;
+  const std::vector<std::map<std::string, Array>> inputs = inputs_of_each(networks, plan, options);
   for (const std::size_t model : order_of(plan)) {
     GenerateOptions own = options;
+    own.inputs = inputs[model];
     own.name = name_of_model(plan, options.name, model);
     own.hashes.clear();
     if (model < options.hashes.size()) own.hashes.push_back(options.hashes[model]);
