@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from stowage import _core
@@ -195,12 +196,13 @@ class Plan:
 
     def save_c(
         self, folder: str | os.PathLike[str], *, name: str | None = None, kernels: str = "portable",
-        cases: int = 1, extern: Sequence[str] = (), test: bool = True, force: bool = False,
+        cases: int = 1, inputs: Mapping[str, npt.ArrayLike] | None = None, extern: Sequence[str] = (),
+        test: bool = True, force: bool = False,
     ) -> str:
-        """Writes C99 that runs the network inside this plan (docs/generate.md). The result says how large it is, and
-        whether its test has passed."""
+        """Writes C99 that runs the network inside this plan (docs/generate.md). Its test runs `inputs`, by name;
+        others are random. The result says how large it is, and whether its test has passed."""
         sources = self._need_sources("save_c")
-        return _generate(sources, self._texts, folder, name, kernels, cases, extern, test, force, self)
+        return _generate(sources, self._texts, folder, name, kernels, cases, inputs, extern, test, force, self)
 
     def run(
         self, inputs: Mapping[str, npt.ArrayLike] | None = None, *, check: bool | str = False, seed: int = 0,
@@ -545,17 +547,20 @@ def run(
 
 def generate(
     models: Models, folder: str | os.PathLike[str], *, name: str | None = None, kernels: str = "portable",
-    cases: int = 1, extern: Sequence[str] = (), test: bool = True, force: bool = False, plan: Plan | None = None,
-    **options: Unpack[Options],
+    cases: int = 1, inputs: Mapping[str, npt.ArrayLike] | None = None, extern: Sequence[str] = (),
+    test: bool = True, force: bool = False, plan: Plan | None = None, **options: Unpack[Options],
 ) -> str:
-    """Plans models, or takes a plan of them, and writes C99 that runs them inside it (docs/generate.md). The result
-    says how large it is, and whether its test has passed."""
-    return _generate(sources_of(models), texts_of(options), folder, name, kernels, cases, extern, test, force, plan)
+    """Plans models, or takes a plan of them, and writes C99 that runs them inside it (docs/generate.md). Its test runs
+    `inputs`, by name, MODEL.NAME if several models have it; others are random. The result says how large it is, and
+    whether its test has passed."""
+    sources, texts = sources_of(models), texts_of(options)
+    return _generate(sources, texts, folder, name, kernels, cases, inputs, extern, test, force, plan)
 
 
 def _generate(
     sources: list[Source], texts: Mapping[str, Any], folder: str | os.PathLike[str], name: str | None, kernels: str,
-    cases: int, extern: Sequence[str], test: bool, force: bool, plan: Plan | None,
+    cases: int, inputs: Mapping[str, npt.ArrayLike] | None, extern: Sequence[str], test: bool, force: bool,
+    plan: Plan | None,
 ) -> str:
     arguments = ["-o", os.fspath(folder), "--kernels", kernels, "--cases", str(cases)]
     arguments += ([] if test else ["--no-test"]) + (["--force"] if force else [])
@@ -564,6 +569,10 @@ def _generate(
     for operator in extern:
         arguments += ["--extern", operator]
     with tempfile.TemporaryDirectory() as temporary:
+        for i, (tensor, value) in enumerate((inputs or {}).items()):
+            file = os.path.join(temporary, f"input_{i}.npy")
+            np.save(file, np.asarray(value))
+            arguments += ["--input", f"{tensor}={file}"]
         if plan is not None:
             file = os.path.join(temporary, "plan.json")
             plan.to_json(file)

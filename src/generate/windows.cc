@@ -152,15 +152,22 @@ std::string real_weights(Writer& writer, const Operands& operands, std::int64_t 
                                 DType::float32, weights);
 }
 
+namespace {
+
+/// The name of the array of biases, or NULL.
+std::string real_bias(Writer& writer, const Operands& operands, std::size_t input) {
+  kernels::expect_bias(operands, input, DType::float32, operands.output().shape.back());
+  if (!operands.has_input(input)) return "NULL";
+  static_cast<void>(constant_data(writer, input));
+  return writer.sources().constant(*writer.op().inputs[input], "bias_" + writer.number());
+}
+
+}  // namespace
+
 std::string real_layer(Writer& writer, const Operands& operands, const Windows& it, std::int64_t groups,
                        const std::string& weights, std::size_t bias_input) {
-  kernels::expect_bias(operands, bias_input, DType::float32, operands.output().shape.back());
+  const std::string bias = real_bias(writer, operands, bias_input);
   const kernels::RealLimits limits = kernels::real_activation_limits(operands);
-  std::string bias = "NULL";
-  if (operands.has_input(bias_input)) {
-    static_cast<void>(constant_data(writer, bias_input));
-    bias = writer.sources().constant(*writer.op().inputs[bias_input], "bias_" + writer.number());
-  }
   return writer.layer("stowage_conv_f32_layer",
                       fmt::format("{}{}, {}, {},\n    {}, {}, /* limits */\n", shape_of(it), groups, weights,
                                   bias, literal(limits.least), literal(limits.most)));
@@ -334,6 +341,23 @@ LayerInput layer_input(Writer& writer) {
   return {shape[axis], axis};
 }
 
+/// The name of a stowage_hybrid_layer, whose input is real and whose weights are of int8.
+std::string hybrid_layer(Writer& writer, const Operands& operands, std::int64_t batches,
+                         std::int64_t pieces) {
+  const Shape& weights = operands.input(1).shape;
+  const std::string n = writer.number();
+  const std::string scales =
+      writer.sources().array("scales_" + n, "scales of weights of operator " + n, DType::float32,
+                             kernels::symmetric_scales_of(operands.input(1), weights[0]));
+  const kernels::RealLimits limits = kernels::real_activation_limits(operands);
+  return writer.layer(
+      "stowage_hybrid_layer",
+      fmt::format("{}, {}, {}, {}, {}, {}, {}, {},\n    {}, {}, /* limits */\n", batches, pieces,
+                  weights[1] / pieces, weights[0], operands.flag("asymmetric_quantize_inputs") ? 1 : 0,
+                  stored_weights(writer), scales, real_bias(writer, operands, 2), literal(limits.least),
+                  literal(limits.most)));
+}
+
 /// Each row of the output is one window; the rows of a matrix are its places side by side.
 void emit_fully_connected(Writer& writer) {
   const Operands operands(writer.seen());
@@ -351,11 +375,14 @@ void emit_fully_connected(Writer& writer) {
   it.height.taps = input.rows;
   it.width = {.in = batches, .out = batches, .taps = 1};
   std::string layer;
-  const bool real = is_real(operands);
-  if (real) {
-    writer.need("stowage_conv_f32");
-    layer = real_layer(writer, operands, it, 1, real_weights(writer, operands, weights[0]));
+  std::string kernel = "conv_f32";
+  if (is_real(operands)) {
+    const bool is_hybrid = operands.input(1).dtype == DType::int8;
+    if (is_hybrid) kernel = "hybrid_f32";
+    layer = is_hybrid ? hybrid_layer(writer, operands, batches, input.rows)
+                      : real_layer(writer, operands, it, 1, stored_weights(writer));
   } else {
+    kernel = "conv_s8";
     kernels::expect_bias(operands, 2, DType::int32, weights[0]);
     Requantization to =
         kernels::requantization_of(operands, operands.input(0), operands.input(1), weights[0], 0);
@@ -363,16 +390,16 @@ void emit_fully_connected(Writer& writer) {
     const auto length = static_cast<std::size_t>(weights[1]);
     const auto bias =
         folded_bias(writer, weights[0], to.input_zero, [length](std::size_t i) { return i / length; });
-    writer.need("stowage_conv_s8");
     layer = integer_layer(writer, it, 1, to, bias, weights_for(writer, it, it.out_channels));
   }
+  writer.need("stowage_" + kernel);
   if (input.axis) {
     writer.window(0, *input.axis, "0", it.height);
   } else {
     writer.declare("const void *rows[1];");
     writer.line(fmt::format("rows[0] = {};", writer.input(0).at));
   }
-  writer.line(fmt::format("stowage_conv_{}(&{}, rows, {});", real ? "f32" : "s8", layer, writer.output().at));
+  writer.line(fmt::format("stowage_{}(&{}, rows, {});", kernel, layer, writer.output().at));
 }
 
 }  // namespace

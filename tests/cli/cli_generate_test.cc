@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "onnx_models.h"
 #include "process.h"
+#include "stowage/network.h"
 #include "temporary.h"
 #include "tflite_models.h"
 
@@ -39,6 +43,36 @@ TEST(CliGenerate, WritesAPackageThatPassesItsOwnTest) {
   const auto made = testing::run_process("/usr/bin/make", {"test"}, {.directory = directory / "out/c"});
   EXPECT_EQ(made.status, 0) << made.errors;
   EXPECT_NE(made.output.find("my_net: 3 of 3 cases as expected"), std::string::npos) << made.output;
+}
+
+TEST(CliGenerate, TestsTheInputsThatAreGiven) {
+  const TemporaryDirectory directory;
+  directory.write("a.tflite", model_of("RELU"));
+  directory.write("b.tflite", model_of("TANH"));
+  Array array{.dtype = DType::float32, .shape = Shape{1, 8}, .data = std::vector<std::byte>(32)};
+  const float given = 1.25F;
+  std::memcpy(&array.data[12], &given, sizeof given);
+  std::ostringstream npy;
+  write_npy(array, npy);
+  directory.write("x.npy", npy.str());
+  const auto generate = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "generate");
+    return run_stowage(directory.path(), arguments);
+  };
+  const auto result = generate({"a.tflite", "--cases", "2", "--input", "x=x.npy", "-o", "c"});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  const std::string test = directory.read("c/a_test.c");
+  EXPECT_NE(test.find("1.25F"), std::string::npos) << test;
+  const auto of_both = generate({"a.tflite", "b.tflite", "--input", "a.x=x.npy", "-o", "both"});
+  ASSERT_EQ(of_both.status, 0) << of_both.errors;
+  EXPECT_NE(directory.read("both/models_a_test.c").find("1.25F"), std::string::npos);
+  EXPECT_EQ(directory.read("both/models_b_test.c").find("1.25F"), std::string::npos);
+  EXPECT_EQ(generate({"a.tflite", "b.tflite", "--input", "x=x.npy", "-o", "d"}).status, 2) << "both have it";
+  const auto unknown = generate({"a.tflite", "--input", "z=x.npy", "-o", "d"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_NE(unknown.errors.find("--input 'z': the network has no such input"), std::string::npos)
+      << unknown.errors;
+  EXPECT_FALSE(std::filesystem::exists(directory / "d"));
 }
 
 TEST(CliGenerate, SaysWhatItIsMadeOfAndByWhat) {

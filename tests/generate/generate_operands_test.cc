@@ -278,5 +278,58 @@ TEST(GenerateOperands, WeightsInASmallerFormAreFloat32) {
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
+/// A layer of reals whose weights are bytes, with a scale for each of them or for all, on three rows.
+std::string hybrid_layer(const std::vector<float>& scales, bool has_zero_point) {
+  constexpr std::int32_t outputs = 11;
+  constexpr std::int32_t inputs = 5;
+  std::string weights;
+  for (int i = 0; i < outputs * inputs; ++i) weights.push_back(static_cast<char>(i * 37 % 255 - 127));
+  std::vector<float> bias(outputs);
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = 0.3F * static_cast<float>(i) - 1;
+  const std::string numbers(reinterpret_cast<const char*>(bias.data()), bias.size() * sizeof(float));
+  return testing::tflite_model(
+      {.subgraphs = {{.tensors = {{.name = "x", .shape = {3, inputs}},
+                                  {.name = "w",
+                                   .shape = {outputs, inputs},
+                                   .dtype = DType::int8,
+                                   .data = weights,
+                                   .scale = scales,
+                                   .zero_point = std::vector<std::int64_t>(scales.size(), 0)},
+                                  {.name = "b", .shape = {outputs}, .data = numbers},
+                                  {.name = "r", .shape = {3, inputs}},
+                                  {.name = "y", .shape = {3, outputs}}},
+                      .operators = {{.type = "RELU", .inputs = {0}, .outputs = {3}},
+                                    {.type = "FULLY_CONNECTED",
+                                     .inputs = {3, 1, 2},
+                                     .outputs = {4},
+                                     .numbers = {1, 0, 1, has_zero_point ? 1 : 0}}},
+                      .inputs = {0},
+                      .outputs = {4}}}});
+}
+
+TEST(GenerateOperands, WeightsOfBytesStayBytesInALayerOfReals) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  std::vector<float> scales(11);
+  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = 0.01F * static_cast<float>(i + 1);
+  int count = 0;
+  for (const bool has_zero_point : {false, true}) {
+    for (const std::vector<float>& of_weights : {std::vector<float>{0.02F}, scales}) {
+      const Network network = parse_network(hybrid_layer(of_weights, has_zero_point), "m.tflite");
+      PlanOptions rows;
+      rows.io = Io::rows;
+      rows.stream = StreamOptions{};
+      for (const PlanOptions& options : {PlanOptions{}, rows}) {
+        const std::string name = "layer_" + std::to_string(count++);
+        const Package package =
+            generate_package(network, make_plan(network.input, options).plan, {.name = name, .cases = 3});
+        EXPECT_EQ(package.weights, 11 * 5 + 11 * 4 + 11 * 4);  // bytes, scales, biases
+        packages.add(name, package);
+      }
+    }
+  }
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
 }  // namespace
 }  // namespace stowage

@@ -251,9 +251,42 @@ TEST(TfliteKernelsTest, TakesInt8WeightsOfRealInputsForWhatTheyStandFor) {
                  window(valid, 1))
                 .get<float>(),
             (Floats{6}));
-  EXPECT_EQ(
-      Case("FULLY_CONNECTED", {real({1, 1}, {3}), int8({1, 1}, 0.5F, 1, {5})}, {real({1, 1})}).get<float>(),
-      (Floats{6}));
+}
+
+// As LiteRT 2.3 computes it, with its reference kernels and with its others.
+TEST(TfliteKernelsTest, RoundsEachRowOfRealsToBytesBeforeItMultipliesBytes) {
+  Value weights = int8({2, 2}, 0.5F, 0, {2, 1, -4, 3});
+  const Value rows = real({3, 2}, {3, -1, 0, 0, 0.5F, 2});
+  const float first = 3.0F / 127;  // -1 is -42 of these
+  const float last = 2.0F / 127;   // 0.5 is 32 of these
+  const Floats expected{100 + (254 - 42) * (first * 0.5F), -7 + (-508 - 126) * (first * 0.5F), 100, -7,
+                        100 + (64 + 127) * (last * 0.5F),  -7 + (-128 + 381) * (last * 0.5F)};
+  EXPECT_EQ(Case("FULLY_CONNECTED", {rows, weights, real({2}, {100, -7})}, {real({3, 2})}).get<float>(),
+            expected);
+  weights.quantization = Quantization{{0.5F, 2}, {0, 0}, 0};
+  EXPECT_EQ(Case("FULLY_CONNECTED", {real({1, 2}, {0, 127}), weights}, {real({1, 2})}).get<float>(),
+            (Floats{63.5F, 762}));
+  // With a zero point: -0.5 to 2 in 256 steps.
+  const float step = 2.5F / 255;
+  EXPECT_EQ(Case("FULLY_CONNECTED", {real({1, 2}, {-0.5F, 2}), int8({1, 2}, 1, 0, {1, 10})}, {real({1, 1})},
+                 {{"asymmetric_quantize_inputs", std::int64_t{1}}})
+                .get<float>(),
+            (Floats{(-51 + 10 * 204) * step}));
+  EXPECT_EQ(refusal("FULLY_CONNECTED", {real({1, 1}), int8({1, 1}, 0.5F, 1)}, {real({1, 1})}),
+            "its weights have zero point 1, expected 0");
+}
+
+TEST(TfliteKernelsTest, RoundsNumbersThatAreNoneToBytes) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const std::int64_t has_zero : {0, 1}) {
+    for (const float x : {none, infinite, -infinite})
+      EXPECT_EQ(Case("FULLY_CONNECTED", {real({1, 2}, {x, 1}), int8({1, 2}, 1, 0, {1, 1})}, {real({1, 1})},
+                     {{"asymmetric_quantize_inputs", has_zero}})
+                    .get<float>()
+                    .size(),
+                1U);
+  }
 }
 
 TEST(TfliteKernelsTest, ConvolvesDepthwise) {

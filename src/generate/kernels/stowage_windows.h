@@ -61,6 +61,22 @@ typedef struct {
 void stowage_conv_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
 void stowage_depthwise_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
 
+/* FULLY_CONNECTED of float32 with weights of int8. */
+typedef struct {
+  int32_t batches; /* rows of the matrix; 1 if its numbers are in several pieces */
+  int32_t pieces;
+  int32_t length; /* of a piece */
+  int32_t outputs;
+  int32_t has_zero_point;
+  const int8_t *weights; /* [outputs][pieces][length] */
+  const float *scales;   /* per output */
+  const float *bias;     /* may be null */
+  float least;
+  float most;
+} stowage_hybrid_layer;
+
+void stowage_hybrid_f32(const stowage_hybrid_layer *layer, const void *const *pieces, float *output);
+
 /* A transposed convolution: TRANSPOSE_CONV, with a bias for each channel. The windows of `rows` cover the row of the
  * output; it is under tap `phase` of the first of them, and `stride_high` less of each further one. int8 has the bias
  * without the input's zero point. */

@@ -40,6 +40,9 @@ struct Requantization {
 /// TFLite multiplies the scales of a whole fully connected layer in single precision.
 void use_single_product(const Operands& operands, Requantization& it);
 
+/// The scale of each output channel of weights of int8, whose zero point is 0.
+[[nodiscard]] std::vector<float> symmetric_scales_of(const Argument& weights, std::int64_t channels);
+
 /// The real values of weights, which are float32 or quantized to int8, the latter also with a real input.
 struct RealWeights {
   bool is_quantized = false;

@@ -3,10 +3,17 @@
 // Each output is a dot product of a row of the input and a row of the weights, in batches. A zero point
 // of the weights is moved out of the sum: sum x (w - z) = sum x w - z sum x, modulo 2^32.
 //
+// Where the input is float32 and the weights are int8 (dynamic-range quantization), each row of the input is rounded to
+// 8 bits with a scale of its own; sums of products are integers. That is what LiteRT computes.
+//
 // Cost: outputs * length of a row. Source: as of convolutions. LiteRT 2.3 scales sums of int16 by a real factor: its numbers
 // may be one apart.
 
 #include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "kernels/tflite/channels.h"
 #include "kernels/tflite/families.h"
@@ -38,19 +45,87 @@ void multiply(const Layer& layer, const Requantization& it, const Number* input,
 }
 
 /// All rows of reals.
-void multiply_real(const Layer& layer, const RealLimits& limits, const RealWeights& weights,
-                   const Pointers& at) {
+void multiply_real(const Layer& layer, const RealLimits& limits, const Pointers& at) {
+  const auto* const weights = at.input<float>(1);
   const auto* const bias = at.input<float>(2);
   for (std::int64_t b = 0; b < layer.batches; ++b) {
     const float* const input = at.input<float>(0) + b * layer.length;
     for (std::int64_t o = 0; o < layer.outputs; ++o) {
       float sum = 0;
-      for (std::int64_t i = 0; i < layer.length; ++i)
-        sum += input[i] * weights.of(at, o * layer.length + i, o);
+      for (std::int64_t i = 0; i < layer.length; ++i) sum += input[i] * weights[o * layer.length + i];
       at.output<float>(0)[b * layer.outputs + o] = limits.clamp(sum + (bias == nullptr ? 0.0F : bias[o]));
     }
   }
 }
+
+/// The nearest integer from `least` to 127; of what is no number, `least`.
+template <typename Real>
+std::int32_t byte_of(Real x, std::int32_t least) {
+  const Real rounded = std::round(x);
+  if (!(rounded > static_cast<Real>(least))) return least;
+  return rounded < 127 ? static_cast<std::int32_t>(rounded) : 127;
+}
+
+/// How a row of reals is rounded to 8 bits: x is about scale * (byte - zero).
+struct RowScale {
+  float scale = 1;
+  float inverse = 0;  ///< 0 for a row of zeros.
+  std::int32_t zero = 0;
+  std::int32_t least = -127;
+
+  [[nodiscard]] std::int16_t without_zero(float x) const {
+    return static_cast<std::int16_t>(byte_of(static_cast<float>(zero) + x * inverse, least) - zero);
+  }
+};
+
+RowScale row_scale(std::span<const float> row, bool has_zero_point) {
+  float low = 0;
+  float high = 0;
+  for (const float x : row) {
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  if (low == high) return {};
+  if (!has_zero_point) {
+    const float range = std::max(-low, high);
+    return {.scale = range / 127, .inverse = 127 / range};
+  }
+  const double scale = (static_cast<double>(high) - static_cast<double>(low)) / 255;
+  const double from_low = -128 - static_cast<double>(low) / scale;
+  const double from_high = 127 - static_cast<double>(high) / scale;
+  // The one of them that is rounded less.
+  const double low_error = 128 + std::abs(static_cast<double>(low) / scale);
+  const double high_error = 127 + std::abs(static_cast<double>(high) / scale);
+  return {.scale = static_cast<float>(scale),
+          .inverse = 1 / static_cast<float>(scale),
+          .zero = byte_of(low_error < high_error ? from_low : from_high, -128),
+          .least = -128};
+}
+
+/// Rows of reals times weights of int8.
+struct HybridLayer {
+  Layer layer;
+  bool has_zero_point = false;
+  RealLimits limits;
+  std::vector<float> scales;  ///< One for each output.
+
+  void run(const Pointers& at) const {
+    const auto* const weights = at.input<std::int8_t>(1);
+    const auto* const bias = at.input<float>(2);
+    auto* const bytes = reinterpret_cast<std::int16_t*>(at.scratch);
+    for (std::int64_t b = 0; b < layer.batches; ++b) {
+      const std::span<const float> row(at.input<float>(0) + b * layer.length,
+                                       static_cast<std::size_t>(layer.length));
+      const RowScale by = row_scale(row, has_zero_point);
+      std::ranges::transform(row, bytes, [&](float x) { return by.without_zero(x); });
+      for (std::int64_t o = 0; o < layer.outputs; ++o) {
+        const auto sum = static_cast<float>(dot(bytes, weights + o * layer.length, layer.length));
+        const float real = sum * (by.scale * scales[static_cast<std::size_t>(o)]);
+        at.output<float>(0)[b * layer.outputs + o] = limits.clamp((bias == nullptr ? 0.0F : bias[o]) + real);
+      }
+    }
+  }
+};
 
 Layer layer_of(const Operands& operands) {
   const Argument& weights = operands.input(1);
@@ -72,10 +147,19 @@ Layer layer_of(const Operands& operands) {
 
 Kernel real_layer(const Operands& operands, const Layer& layer) {
   expect_bias(operands, 2, DType::float32, layer.outputs);
-  return {.run = [layer, limits = real_activation_limits(operands),
-                  weights = real_weights_of(operands.input(1), layer.outputs, 0)](const Pointers& at) {
-    multiply_real(layer, limits, weights, at);
+  return {.run = [layer, limits = real_activation_limits(operands)](const Pointers& at) {
+    multiply_real(layer, limits, at);
   }};
+}
+
+Kernel hybrid_layer(const Operands& operands, const Layer& layer) {
+  expect_bias(operands, 2, DType::float32, layer.outputs);
+  HybridLayer it{.layer = layer,
+                 .has_zero_point = operands.flag("asymmetric_quantize_inputs"),
+                 .limits = real_activation_limits(operands),
+                 .scales = symmetric_scales_of(operands.input(1), layer.outputs)};
+  return {.run = [it = std::move(it)](const Pointers& at) { it.run(at); },
+          .scratch = layer.length * static_cast<Bytes>(sizeof(std::int16_t))};
 }
 
 template <typename Number, typename Weight, typename Sum>
@@ -97,8 +181,8 @@ Kernel prepare_fully_connected(const Signature& signature) {
   const Layer layer = layer_of(operands);
   const DType dtype = operands.output().dtype;
   const DType weights = operands.input(1).dtype;
-  if (dtype == DType::float32 && (weights == DType::float32 || weights == DType::int8))
-    return real_layer(operands, layer);
+  if (dtype == DType::float32 && weights == DType::float32) return real_layer(operands, layer);
+  if (dtype == DType::float32 && weights == DType::int8) return hybrid_layer(operands, layer);
   if (!is_integer_layer(operands))
     refuse("{} with weights {} is not supported", name_of(dtype), name_of(weights));
   Requantization it = requantization_of(operands, operands.input(0), operands.input(1), layer.outputs, 0);
