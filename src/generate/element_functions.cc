@@ -46,7 +46,7 @@ struct ElementFunction {
   Activation activation = Activation::none;
   bool is_fold = false;      ///< Of any number of inputs: a is the result of those before.
   bool is_mean = false;      ///< The result of a fold is divided by the number of inputs.
-  Emit quantized = nullptr;  ///< If the output is of int8 or int16.
+  Emit quantized = nullptr;  ///< If the output is of int8, uint8 or int16.
 };
 
 constexpr std::string_view text_of_sum = "(N)((U)a + (U)b)";
@@ -167,14 +167,22 @@ std::vector<ElementFunction> functions_of_tflite() {
       {"GREATER", "a > b", "a > b", "a > b"},
       {"GREATER_EQUAL", "a >= b", "a >= b", "a >= b"},
       {"HARD_SWISH", "a * stowage_clamp_f32(a + 3.0F, 0.0F, 6.0F) / 6.0F"},
-      {"LEAKY_RELU", "a > 0.0F ? a : a * alpha", "", "", {{"alpha", 0}}},
+      {"LEAKY_RELU",
+       "a > 0.0F ? a : a * alpha",
+       "",
+       "",
+       {{"alpha", 0}},
+       {},
+       false,
+       false,
+       emit_int16_activation},
       {"LESS", "a < b", "a < b", "a < b"},
       {"LESS_EQUAL", "a <= b", "a <= b", "a <= b"},
       {"LOG", "logf(a)"},
       {"LOGICAL_AND", "", "", "a && b"},
       {"LOGICAL_NOT", "", "", "!a"},
       {"LOGICAL_OR", "", "", "a || b"},
-      {"LOGISTIC", text_of_sigmoid},
+      {"LOGISTIC", text_of_sigmoid, "", "", {}, {}, false, false, emit_int16_activation},
       {"MAXIMUM", "a > b ? a : b", "a > b ? a : b"},
       {"MINIMUM", "a < b ? a : b", "a < b ? a : b"},
       {"MUL", "a * b", text_of_product, "", {}, always, false, false, emit_quantized_product},
@@ -182,19 +190,59 @@ std::vector<ElementFunction> functions_of_tflite() {
       {"NOT_EQUAL", "a != b", "a != b", "a != b"},
       {"POW", "powf(a, b)", "", "", {}, if_given},
       {"PRELU", "a >= 0.0F ? a : a * b"},
-      {"RELU", "a > 3.40282347e+38F ? 3.40282347e+38F : (a < 0.0F ? 0.0F : a)"},
-      {"RELU6", "a > 6.0F ? 6.0F : (a < 0.0F ? 0.0F : a)"},
-      {"RELU_0_TO_1", "a > 1.0F ? 1.0F : (a < 0.0F ? 0.0F : a)"},
-      {"RELU_N1_TO_1", "a > 1.0F ? 1.0F : (a < -1.0F ? -1.0F : a)"},
+      {"RELU",
+       "a > 3.40282347e+38F ? 3.40282347e+38F : (a < 0.0F ? 0.0F : a)",
+       "",
+       "",
+       {},
+       {},
+       false,
+       false,
+       emit_int16_activation},
+      {"RELU6",
+       "a > 6.0F ? 6.0F : (a < 0.0F ? 0.0F : a)",
+       "",
+       "",
+       {},
+       {},
+       false,
+       false,
+       emit_int16_activation},
+      {"RELU_0_TO_1",
+       "a > 1.0F ? 1.0F : (a < 0.0F ? 0.0F : a)",
+       "",
+       "",
+       {},
+       {},
+       false,
+       false,
+       emit_int16_activation},
+      {"RELU_N1_TO_1",
+       "a > 1.0F ? 1.0F : (a < -1.0F ? -1.0F : a)",
+       "",
+       "",
+       {},
+       {},
+       false,
+       false,
+       emit_int16_activation},
       {"ROUND", "nearbyintf(a) + 0.0F"},
       {"RSQRT", "1.0F / sqrtf(a)"},
       {"SELECT_V2", "", "", text_of_select},
       {"SIN", "sinf(a)"},
       {"SQRT", "sqrtf(a)"},
       {"SQUARE", "a * a"},
-      {"SQUARED_DIFFERENCE", "(a - b) * (a - b)", "(N)(((U)a - (U)b) * ((U)a - (U)b))"},
+      {"SQUARED_DIFFERENCE",
+       "(a - b) * (a - b)",
+       "(N)(((U)a - (U)b) * ((U)a - (U)b))",
+       "",
+       {},
+       {},
+       false,
+       false,
+       emit_quantized_square},
       {"SUB", "a - b", text_of_difference, "", {}, always, false, false, emit_quantized_difference},
-      {"TANH", "tanhf(a)"},
+      {"TANH", "tanhf(a)", "", "", {}, {}, false, false, emit_int16_activation},
   };
 }
 
@@ -336,7 +384,7 @@ void emit_function(Writer& writer) {
   const DType out = signature.outputs.at(0).value().dtype;
   if (signature.inputs.size() == 1 && !function.is_fold && is_byte(in) && is_byte(out))
     return emit_table(writer);
-  if (function.quantized != nullptr && (out == DType::int8 || out == DType::int16))
+  if (function.quantized != nullptr && (is_byte(out) || out == DType::int16))
     return function.quantized(writer);
   write_function(writer, function);
 }

@@ -59,12 +59,19 @@ void emit_binary(Writer& writer, std::string_view kernel, const std::string& lay
 /// A function of one number of 8 bits.
 void emit_table(Writer& writer);
 
-// ADD, SUB and MUL of int8 and int16.
+// ADD, SUB, MUL and SQUARED_DIFFERENCE of int8 and uint8, all but the last also of int16.
 void emit_quantized_sum(Writer& writer);
 void emit_quantized_difference(Writer& writer);
 void emit_quantized_product(Writer& writer);
+void emit_quantized_square(Writer& writer);
 
-/// MEAN and SUM of int8.
-void emit_mean_s8(Writer& writer);
+/// RELU and its like, LEAKY_RELU, LOGISTIC and TANH of int16.
+void emit_int16_activation(Writer& writer);
+
+/// MEAN and SUM of int8, uint8 and int16.
+void emit_quantized_mean(Writer& writer);
+
+/// The name of the array with the values of the sigmoid.
+[[nodiscard]] std::string sigmoid_table(Writer& writer);
 
 }  // namespace stowage::generate

@@ -12,6 +12,7 @@
 #include "generate/text.h"
 #include "generate/windows.h"
 #include "kernels/kernels.h"
+#include "kernels/tflite/activations.h"
 #include "kernels/tflite/fixed_point.h"
 #include "kernels/tflite/softmax.h"
 
@@ -74,40 +75,40 @@ void expect_two_alike(const Operands& operands) {
   operands.expect_alike(1);
 }
 
-/// Whether the output is int16; refuses all but int8 and int16.
-bool is_int16(const Operands& operands) {
-  const DType dtype = operands.output().dtype;
-  if (dtype != DType::int8 && dtype != DType::int16) kernels::refuse_type(operands);
-  return dtype == DType::int16;
+bool is_int16(const Operands& operands) { return operands.output().dtype == DType::int16; }
+
+double common_unit(const Operands& operands) {
+  return 2 * static_cast<double>(std::max(kernels::affine_of(operands.input(0)).scale,
+                                          kernels::affine_of(operands.input(1)).scale));
 }
 
-kernels::Limits limits_after(const Operands& operands, bool is_wide) {
-  return kernels::activation_limits(
-      operands, is_wide ? kernels::limits_of<std::int16_t>() : kernels::limits_of<std::int8_t>());
+/// A sum or difference on the common scale, with bits to spare; its factor to the output is given.
+void emit_on_common_scale(Writer& writer, std::string_view kernel, bool is_difference, int spare_bits,
+                          const Multiplier& factor, const kernels::Limits& limits) {
+  const Operands operands(writer.seen());
+  const Affine a = kernels::affine_of(operands.input(0));
+  const Affine b = kernels::affine_of(operands.input(1));
+  const double unit = common_unit(operands);
+  const auto to_unit = [&](const Affine& it) {
+    return factor_text(kernels::multiplier_of(static_cast<double>(it.scale) / unit));
+  };
+  writer.need("stowage_arithmetic");
+  emit_binary(writer, fmt::format("{}_{}", kernel, suffix_of(operands.output().dtype)),
+              writer.layer("stowage_add_layer",
+                           fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}", a.zero_point, b.zero_point,
+                                       kernels::affine_of(operands.output()).zero_point, spare_bits,
+                                       is_difference ? 1 : 0, to_unit(a), to_unit(b), factor_text(factor),
+                                       limits.least, limits.most)));
 }
 
 void emit_sum(Writer& writer, bool is_difference) {
   const Operands operands(writer.seen());
   expect_two_alike(operands);
-  const bool is_wide = is_int16(operands);
-  const int spare_bits = is_wide ? 15 : 20;
-  const Affine a = kernels::affine_of(operands.input(0));
-  const Affine b = kernels::affine_of(operands.input(1));
-  const Affine output = kernels::affine_of(operands.output());
-  const double unit = 2 * static_cast<double>(std::max(a.scale, b.scale));
-  const auto to_unit = [&](const Affine& it) {
-    return kernels::multiplier_of(static_cast<double>(it.scale) / unit);
-  };
-  const Multiplier factor =
-      kernels::multiplier_of(unit / ((1 << spare_bits) * static_cast<double>(output.scale)));
-  const kernels::Limits limits = limits_after(operands, is_wide);
-  writer.need("stowage_arithmetic");
-  emit_binary(
-      writer, is_wide ? "add_s16" : "add_s8",
-      writer.layer("stowage_add_layer",
-                   fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}", a.zero_point, b.zero_point,
-                               output.zero_point, spare_bits, is_difference ? 1 : 0, factor_text(to_unit(a)),
-                               factor_text(to_unit(b)), factor_text(factor), limits.least, limits.most)));
+  const int spare_bits = is_int16(operands) ? 15 : 20;
+  const double step = (1 << spare_bits) * static_cast<double>(kernels::affine_of(operands.output()).scale);
+  emit_on_common_scale(writer, "add", is_difference, spare_bits,
+                       kernels::multiplier_of(common_unit(operands) / step),
+                       kernels::activation_limits(operands, kernels::limits_of(operands.output().dtype)));
 }
 
 }  // namespace
@@ -116,21 +117,58 @@ void emit_quantized_sum(Writer& writer) { emit_sum(writer, false); }
 
 void emit_quantized_difference(Writer& writer) { emit_sum(writer, true); }
 
+void emit_quantized_square(Writer& writer) {
+  const Operands operands(writer.seen());
+  expect_two_alike(operands);
+  static_cast<void>(kernels::prepare(writer.seen(), KernelSet::plain));  // refuses what it cannot compute
+  constexpr int spare_bits = 7;
+  const double unit = common_unit(operands);
+  const float step = static_cast<float>(1 << (2 * spare_bits)) * kernels::affine_of(operands.output()).scale;
+  emit_on_common_scale(writer, "square", true, spare_bits,
+                       kernels::multiplier_of(unit * unit / static_cast<double>(step)),
+                       kernels::limits_of(operands.output().dtype));
+}
+
 void emit_quantized_product(Writer& writer) {
   const Operands operands(writer.seen());
   expect_two_alike(operands);
-  const bool is_wide = is_int16(operands);
   const Affine a = kernels::affine_of(operands.input(0));
   const Affine b = kernels::affine_of(operands.input(1));
   const Affine output = kernels::affine_of(operands.output());
   const Multiplier factor = kernels::multiplier_of(
       static_cast<double>(a.scale) * static_cast<double>(b.scale) / static_cast<double>(output.scale));
-  const kernels::Limits limits = limits_after(operands, is_wide);
+  const DType dtype = operands.output().dtype;
+  const kernels::Limits limits = kernels::activation_limits(operands, kernels::limits_of(dtype));
   writer.need("stowage_arithmetic");
-  emit_binary(writer, is_wide ? "mul_s16" : "mul_s8",
+  emit_binary(writer, fmt::format("mul_{}", suffix_of(dtype)),
               writer.layer("stowage_mul_layer",
                            fmt::format("{}, {}, {}, {}, {}, {}", a.zero_point, b.zero_point,
                                        output.zero_point, factor_text(factor), limits.least, limits.most)));
+}
+
+void emit_int16_activation(Writer& writer) {
+  const Operands operands(writer.seen());
+  operands.expect_counts(1, 1);
+  if (!is_int16(operands)) kernels::refuse_type(operands);
+  static_cast<void>(kernels::prepare(writer.seen(), KernelSet::plain));  // refuses what it cannot compute
+  const Operand in = writer.input(0);
+  writer.need("stowage_activation_s16");
+  const auto call = [&](std::string_view kernel, const std::string& layer) {
+    writer.line(fmt::format("stowage_{}_s16(&{}, {}, {}, {});", kernel, layer, in.at, writer.output().at,
+                            in.count()));
+  };
+  if (operands.type() == "LOGISTIC" || operands.type() == "TANH") {
+    const kernels::TableInput input = kernels::table_input_of(operands);
+    const std::string layer = writer.layer(
+        "stowage_squash_layer", fmt::format("{}, {}, {}", sigmoid_table(writer), input.factor, input.shift));
+    return call(operands.type() == "TANH" ? "tanh" : "logistic", layer);
+  }
+  const kernels::Slopes it = kernels::slopes_of(operands);
+  if (it.below.mantissa < 0) refuse("its slope is negative");
+  call("slopes", writer.layer("stowage_slopes_layer",
+                              fmt::format("{}, {}, {}, {}, {}, {}", it.input_zero, it.output_zero,
+                                          factor_text(it.above), factor_text(it.below), it.limits.least,
+                                          it.limits.most)));
 }
 
 namespace {
@@ -173,21 +211,6 @@ void emit_table(Writer& writer) {
 
 namespace {
 
-std::string short_name(DType dtype) {
-  switch (dtype) {
-    case DType::int8:
-      return "s8";
-    case DType::uint8:
-      return "u8";
-    case DType::int16:
-      return "s16";
-    case DType::int32:
-      return "s32";
-    default:
-      refuse("element type {} is not supported", name_of(dtype));
-  }
-}
-
 void emit_affine(Writer& writer, std::string_view kernel, const Affine& affine) {
   const Operand in = writer.input(0);
   writer.need("stowage_quantize");
@@ -206,10 +229,11 @@ void emit_quantize(Writer& writer) {
   if (is_byte(in) && is_byte(out)) return emit_table(writer);
   if (in == DType::float32) {
     if (out == DType::int32) refuse("float32 to int32 is not supported");
-    return emit_affine(writer, "quantize_" + short_name(out), to);
+    return emit_affine(writer, fmt::format("quantize_{}", suffix_of(out)), to);
   }
-  const std::string kernel = fmt::format("requantize_{}_{}", short_name(in), short_name(out));
-  constexpr std::array known{"requantize_s16_s8", "requantize_s8_s16", "requantize_s16_s32"};
+  const std::string kernel = fmt::format("requantize_{}_{}", suffix_of(in), suffix_of(out));
+  constexpr std::array known{"requantize_s16_s8", "requantize_s8_s16",  "requantize_s16_u8",
+                             "requantize_u8_s16", "requantize_s16_s16", "requantize_s16_s32"};
   if (std::ranges::find(known, kernel) == known.end())
     refuse("{} to {} is not supported", name_of(in), name_of(out));
   const Affine from = kernels::affine_of(operands.input(0));
@@ -230,7 +254,7 @@ void emit_dequantize(Writer& writer) {
   const DType in = operands.input(0).dtype;
   if (operands.output().dtype != DType::float32 || in == DType::int32 || in == DType::float16)
     refuse("{} to {} is not supported", name_of(in), name_of(operands.output().dtype));
-  emit_affine(writer, "dequantize_" + short_name(in), kernels::affine_of(operands.input(0)));
+  emit_affine(writer, fmt::format("dequantize_{}", suffix_of(in)), kernels::affine_of(operands.input(0)));
 }
 
 void emit_softmax(Writer& writer) {
@@ -245,13 +269,27 @@ void emit_softmax(Writer& writer) {
   if (in.dtype == DType::float32) {
     writer.need("stowage_softmax_f32");
     call = fmt::format("stowage_softmax_f32({}, ", literal(beta));
+  } else if (in.dtype == DType::int16) {
+    const kernels::WideSoftmax it = kernels::wide_softmax_of(operands);
+    const auto table = [&](const std::string& name, const auto& values) {
+      return writer.sources().array(name + "_" + writer.number(), name + " of operator " + writer.number(),
+                                    DType::int16, std::vector<std::int16_t>(values.begin(), values.end()));
+    };
+    const std::string exponential = table("exponential", it.exponential);
+    const std::string reciprocal = table("reciprocal", it.reciprocal);
+    writer.need("stowage_activation_s16_softmax");
+    call =
+        fmt::format("stowage_softmax_s16(&{}, ",
+                    writer.layer("stowage_softmax_s16_layer",
+                                 fmt::format("{}, {}, {}", exponential, reciprocal, factor_text(it.factor))));
   } else {
     const auto table =
         kernels::softmax_exponentials(static_cast<double>(beta), kernels::affine_of(operands.input(0)));
     const std::string array = writer.sources().array(
         "exponential_" + writer.number(), "exponentials of operator " + writer.number(), DType::int32, table);
-    writer.need("stowage_softmax_s8");
-    call = fmt::format("stowage_softmax_s8{}(&{}, ", out.dtype == DType::int16 ? "_s16" : "",
+    const std::string kernel = fmt::format("stowage_softmax_{}", suffix_of(in.dtype));
+    writer.need(kernel);
+    call = fmt::format("{}{}(&{}, ", kernel, out.dtype == DType::int16 ? "_s16" : "",
                        writer.layer("stowage_softmax_layer", fmt::format("{}, {}", array, table.size())));
   }
   if (in.count() == length) {

@@ -254,8 +254,8 @@ const Fold& fold_of(std::string_view type, DType dtype) {
 void emit_fold(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
   const DType dtype = signature.inputs.at(0).value().dtype;
-  if ((signature.type == "MEAN" || signature.type == "SUM") && dtype == DType::int8)
-    return emit_mean_s8(writer);
+  if ((signature.type == "MEAN" || signature.type == "SUM") && (is_byte(dtype) || dtype == DType::int16))
+    return emit_quantized_mean(writer);
   const Fold& fold = fold_of(signature.type, dtype);
   const std::vector<bool> is_reduced = reduced_by(signature);
   const Shape& shape = signature.inputs[0]->shape;

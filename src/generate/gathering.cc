@@ -240,30 +240,6 @@ void emit_segments(Writer& writer) {
   writer.line("}");
 }
 
-/// "s32" of int32: the end of the name of a kernel for elements of this type.
-std::string_view suffix_of(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return "f32";
-    case DType::float64:
-      return "f64";
-    case DType::int8:
-      return "s8";
-    case DType::uint8:
-      return "u8";
-    case DType::int16:
-      return "s16";
-    case DType::uint16:
-      return "u16";
-    case DType::int32:
-      return "s32";
-    case DType::int64:
-      return "s64";
-    default:
-      refuse("it is of {}", name_of(dtype));
-  }
-}
-
 /// The best elements along an axis, and their places.
 void emit_best(Writer& writer) {
   const kernels::Signature& signature = writer.signature();

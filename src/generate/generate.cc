@@ -167,18 +167,32 @@ Bytes size_of(const std::vector<ConstantArray>& arrays) {
   return sum;
 }
 
-/// A kernel's file, and headers whose name it begins with.
-void add_kernels(Package& package, const std::vector<std::string>& kernels) {
-  constexpr std::array common{"stowage_kernels", "stowage_places", "stowage_windows", "stowage_test"};
-  for (const KernelFile& file : kernel_files()) {
-    const std::string name(file.name.substr(0, file.name.rfind('.')));
-    const bool is_header = file.name.ends_with(".h");
-    const bool is_needed = std::ranges::any_of(kernels, [&](const std::string& kernel) {
-      return kernel == name || (is_header && kernel.starts_with(name));
-    });
-    if (is_needed || std::ranges::find(common, name) != common.end())
-      package.files.push_back({std::string(file.name), std::string(file.content)});
+/// Names of the files that a file of C includes, of those in its folder.
+std::vector<std::string_view> included_by(std::string_view content) {
+  constexpr std::string_view word = "#include \"";
+  std::vector<std::string_view> names;
+  for (auto at = content.find(word); at != std::string_view::npos; at = content.find(word, at)) {
+    at += word.size();
+    names.push_back(content.substr(at, content.find('"', at) - at));
   }
+  return names;
+}
+
+/// Files of kernels, and what they include.
+void add_kernels(Package& package, const std::vector<std::string>& kernels) {
+  std::vector<std::string> wanted{"stowage_kernels.h", "stowage_test.h"};
+  for (const std::string& kernel : kernels) wanted.push_back(kernel + ".c");
+  std::set<std::string> names;
+  while (!wanted.empty()) {
+    const std::string name = std::move(wanted.back());
+    wanted.pop_back();
+    const auto file = std::ranges::find(kernel_files(), name, &KernelFile::name);
+    if (file == kernel_files().end() || !names.insert(name).second) continue;
+    for (const std::string_view included : included_by(file->content)) wanted.emplace_back(included);
+  }
+  for (const KernelFile& file : kernel_files())
+    if (names.contains(std::string(file.name)))
+      package.files.push_back({std::string(file.name), std::string(file.content)});
 }
 
 std::vector<std::string> types_of(const Network& network) {

@@ -13,6 +13,7 @@
 #include "generate/windows.h"
 #include "kernels/onnx/operands.h"
 #include "kernels/onnx/slice.h"
+#include "kernels/tflite/joining.h"
 #include "kernels/tflite/remap.h"
 
 namespace stowage::generate {
@@ -258,16 +259,37 @@ void emit_slice_of_onnx(Writer& writer) {
 
 // Joining and splitting
 
+/// Copies `count` runs of `run` elements of input `i`, or what becomes of them if the input has another scale.
+/// Strides are in elements, too.
+void write_runs(Writer& writer, std::size_t i, const std::string& in, std::int64_t in_stride,
+                const std::string& out, std::int64_t out_stride, std::int64_t run, std::int64_t count) {
+  const Operands operands(writer.seen());
+  const kernels::JoinTable table = kernels::join_table_of(operands.input(i), operands.output());
+  if (table.empty()) {
+    const std::int64_t bytes = element_bytes(operands);
+    writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", in, in_stride * bytes, out,
+                            out_stride * bytes, run * bytes, count));
+    return;
+  }
+  const std::string name =
+      writer.sources().array(fmt::format("table_{}_{}", writer.number(), i),
+                             "results of operator " + writer.number(), DType::uint8, table);
+  writer.need("stowage_table_8");
+  const std::string index = fmt::format("i{}", i);
+  writer.declare(fmt::format("int32_t {};", index));
+  writer.line(fmt::format("for ({0} = 0; {0} < {1}; {0}++)", index, count));
+  writer.line(fmt::format("  stowage_table_8({0}, 0, {1} + {2} * {3}, {4} + {2} * {5}, {6});", name, in,
+                          index, in_stride, out, out_stride, run));
+}
+
 void join_by_rows(Writer& writer, std::size_t axis) {
   std::int64_t begin = 0;
-  const Bytes row =
-      bytes_of_row(writer.sources().network().graph().tensors[writer.op().outputs.at(0).value()], axis)
-          .value();
   for (std::size_t i = 0; i < writer.signature().inputs.size(); ++i) {
     const std::int64_t extent = writer.signature().inputs[i]->shape[axis];
     const std::string own = begin == 0 ? "y" : fmt::format("y - {}", begin);
     writer.line(fmt::format("{}if (y < {}) {{", i == 0 ? "" : "} else ", begin + extent));
-    writer.line("  " + copy_text(writer.input_row(i, axis, own).at, writer.output_row(axis, "y").at, row));
+    const Operand row = writer.input_row(i, axis, own);
+    write_runs(writer, i, row.at, row.count(), writer.output_row(axis, "y").at, row.count(), row.count(), 1);
     begin += extent;
   }
   writer.line("}");
@@ -276,15 +298,13 @@ void join_by_rows(Writer& writer, std::size_t axis) {
 /// Images [1, channels, height, width] of which each has other channels, by rows: lines of each channel.
 void join_channels(Writer& writer) {
   const Operands operands(writer.seen());
-  const std::int64_t bytes = element_bytes(operands);
   const Channel out = writer.image_row_of_output("y");
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < operands.inputs(); ++i) {
     const Shape& shape = operands.input(i).shape;
     const Channel in = writer.image_row_of_input("y", i);
-    writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", in.at, in.row * bytes,
-                            out.at + (begin == 0 ? "" : fmt::format(" + {}", begin * out.row)),
-                            out.row * bytes, shape[3] * bytes, shape[1]));
+    write_runs(writer, i, in.at, in.row, out.at + (begin == 0 ? "" : fmt::format(" + {}", begin * out.row)),
+               out.row, shape[3], shape[1]);
     begin += shape[1];
   }
 }
@@ -294,21 +314,19 @@ void emit_join(Writer& writer) {
   if (operands.integer("fused_activation_function") != 0) refuse("it has a fused activation");
   const Shape& shape = operands.output().shape;
   const std::size_t axis = kernels::axis_of(operands.integer("axis"), shape.size());
-  for (std::size_t i = 0; i < operands.inputs(); ++i) kernels::expect_moved(operands, i);
+  for (std::size_t i = 0; i < operands.inputs(); ++i) operands.expect_alike(i);
   writer.need("stowage_movement");
   if (writer.axis() != nullptr && writer.axis()->axis == axis) return join_by_rows(writer, axis);
   const bool is_of_lines = writer.axis() != nullptr && writer.axis()->axis == 2 && shape.size() == 4;
   if (is_of_lines && axis == 1 && shape[0] == 1) return join_channels(writer);
   const std::int64_t outer = kernels::count_of(shape, 0, axis);
   const std::int64_t whole = kernels::count_of(operands.output().shape) / outer;
-  const std::int64_t bytes = element_bytes(operands);
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < operands.inputs(); ++i) {
     const std::int64_t run = kernels::count_of(operands.input(i).shape) / outer;
     if (run > 0)
-      writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", writer.input(i).at, run * bytes,
-                              writer.output().at + (begin == 0 ? "" : fmt::format(" + {}", begin)),
-                              whole * bytes, run * bytes, outer));
+      write_runs(writer, i, writer.input(i).at, run,
+                 writer.output().at + (begin == 0 ? "" : fmt::format(" + {}", begin)), whole, run, outer);
     begin += run;
   }
 }

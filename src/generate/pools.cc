@@ -35,12 +35,12 @@ namespace {
 
 /// Steps over rows of the input: starts the sums, adds rows, and finishes after the last one.
 void pool_in_steps(Writer& writer, const Windows& it, const std::string& kernel, const std::string& layer,
-                   std::string_view type, std::string_view start) {
+                   std::string_view suffix, std::string_view start) {
   if (it.batches != 1) refuse("it sums up {} images in steps", it.batches);
   const Sums& sums = *writer.kind().sums;
   const Plan& plan = writer.sources().plan();
   const Bytes at = plan.places[sums.buffer].offset + sums.offset;
-  const std::string sum = type == "float" ? "float" : "int32_t";
+  const std::string sum = suffix == "f32" ? "float" : "int32_t";
   if (at % 4 != 0) refuse("its sums are at {} of their memory, expected a multiple of 4", at);
   writer.loop_over(it.height.in);
   writer.declare(fmt::format("{0} *const sums = ({0} *)(void *)(memory[{1}] + {2});", sum,
@@ -48,10 +48,10 @@ void pool_in_steps(Writer& writer, const Windows& it, const std::string& kernel,
   writer.declare("int32_t i;");
   writer.line(
       fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = {};", it.width.out * it.in_channels, start));
-  writer.line(fmt::format("stowage_{}_add_{}(&{}, {}, sums);", kernel, type == "float" ? "f32" : "s8", layer,
+  writer.line(fmt::format("stowage_{}_add_{}(&{}, {}, sums);", kernel, suffix, layer,
                           writer.input_row(0, 1, "y").at));
   writer.line(fmt::format("if (y == {}) stowage_{}_end_{}(&{}, {}, sums, {});", it.height.in - 1, kernel,
-                          type == "float" ? "f32" : "s8", layer, it.height.in, writer.output().at));
+                          suffix, layer, it.height.in, writer.output().at));
 }
 
 template <bool is_average>
@@ -67,18 +67,20 @@ void emit_pool(Writer& writer) {
                                                                literal(limits.least), literal(limits.most)));
   } else {
     kernels::expect_same_quantization(operands.input(0), operands.output());
-    const kernels::Limits limits = kernels::activation_limits(operands, kernels::limits_of<std::int8_t>());
-    layer = writer.layer("stowage_pool_s8_layer",
+    const kernels::Limits limits =
+        kernels::activation_limits(operands, kernels::limits_of(operands.output().dtype));
+    layer = writer.layer("stowage_pool_layer",
                          fmt::format("{}{}, {}, /* limits */\n", shape_of(it), limits.least, limits.most));
   }
   const bool is_ordered = real && is_average && it.is_columns;  // its sums go line by line
-  writer.need(is_ordered ? "stowage_columns_f32" : real ? "stowage_pool_f32" : "stowage_pool_s8");
+  const std::string suffix(suffix_of(operands.output().dtype));
+  writer.need(is_ordered ? "stowage_columns_f32" : "stowage_pool_" + suffix);
   if (writer.kind().sums) {
-    const std::string least = real ? literal(std::numeric_limits<float>::lowest()) : "INT8_MIN";
-    const std::string start = is_average ? (real ? "0.0F" : "0") : least;
-    pool_in_steps(writer, it, kernel, layer, real ? "float" : "int8_t", start);
+    const std::string least = real ? literal(std::numeric_limits<float>::lowest())
+                                   : std::to_string(kernels::limits_of(operands.output().dtype).least);
+    pool_in_steps(writer, it, kernel, layer, suffix, is_average ? (real ? "0.0F" : "0") : least);
   } else {
-    call_with_rows(writer, it, kernel + (is_ordered ? "_columns" : "") + (real ? "_f32" : "_s8"), layer);
+    call_with_rows(writer, it, kernel + (is_ordered ? "_columns_" : "_") + suffix, layer);
   }
 }
 

@@ -297,7 +297,8 @@ std::string ports_text(const Model& model) {
 /// Those that not all kernels include.
 std::string headers_of_kernels(const Sources& sources) {
   std::string text;
-  for (const std::string_view header : {"stowage_dynamic", "stowage_q8", "stowage_recurrent"})
+  for (const std::string_view header :
+       {"stowage_activation_s16", "stowage_dynamic", "stowage_q8", "stowage_recurrent"})
     if (std::ranges::any_of(sources.kernels(),
                             [&](const std::string& kernel) { return kernel.starts_with(header); }))
       text += fmt::format("#include \"{}.h\"\n", header);

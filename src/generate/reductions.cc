@@ -1,4 +1,4 @@
-// MEAN and SUM of int8, and what sums over time: SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM.
+// MEAN and SUM of quantized numbers, and what sums over time: SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM.
 
 #include <fmt/format.h>
 
@@ -73,26 +73,29 @@ void mean_in_steps(Writer& writer, const Operands& operands, const std::string& 
   writer.declare_kept(*writer.kind().sums, "int32_t", "sums");
   writer.declare("int32_t i;");
   writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0;", outputs));
-  writer.line(fmt::format("stowage_mean_add_s8(&{}, {}, sums);", shape, writer.input_row(0, axis, "y").at));
-  writer.line(fmt::format("if (y == {}) stowage_mean_end_s8(&{}, sums, {}, {});", rows - 1, layer,
+  const std::string_view suffix = suffix_of(operands.output().dtype);
+  writer.line(
+      fmt::format("stowage_mean_add_{}(&{}, {}, sums);", suffix, shape, writer.input_row(0, axis, "y").at));
+  writer.line(fmt::format("if (y == {}) stowage_mean_end_{}(&{}, sums, {}, {});", rows - 1, suffix, layer,
                           writer.output().at, outputs));
 }
 
 }  // namespace
 
-void emit_mean_s8(Writer& writer) {
+void emit_quantized_mean(Writer& writer) {
   const Operands operands(writer.seen());
   const std::vector<bool> is_reduced = reduced_dimensions(operands);
   std::int64_t count = 1;
   for (std::size_t d = 0; d < is_reduced.size(); ++d)
     if (is_reduced[d]) count *= operands.input(0).shape[d];
   const std::string layer = mean_layer(writer, operands, count, writer.op().type == "MEAN");
-  writer.need("stowage_mean");
+  const std::string kernel = fmt::format("stowage_mean_{}", suffix_of(operands.output().dtype));
+  writer.need(kernel);
   if (writer.kind().sums) return mean_in_steps(writer, operands, layer, is_reduced, *writer.kind().axis);
   const std::string shape =
       writer.layer("stowage_reduce_shape", shape_for(operands.input(0).shape, is_reduced).text());
-  writer.line(fmt::format("stowage_mean_s8(&{}, &{}, {}, {});", layer, shape, writer.input(0).at,
-                          writer.output().at));
+  writer.line(
+      fmt::format("{}(&{}, &{}, {}, {});", kernel, layer, shape, writer.input(0).at, writer.output().at));
 }
 
 namespace {
@@ -135,12 +138,19 @@ std::string gate_layers(Writer& writer, const kernels::Lstm& it, kernels::GateLa
 }
 
 /// The states are written in place, although they are inputs.
+}  // namespace
+
+std::string sigmoid_table(Writer& writer) {
+  const kernels::SigmoidTable table;
+  return writer.sources().array("sigmoid_" + writer.number(), "values of the sigmoid", DType::uint16,
+                                std::vector<std::uint16_t>(table.values().begin(), table.values().end()));
+}
+
+namespace {
+
 void emit_lstm(Writer& writer) {
   const kernels::Lstm it = kernels::lstm_of(Operands(writer.signature()));
-  const auto& values = it.table.values();
-  const std::string table =
-      writer.sources().array("sigmoid_" + writer.number(), "values of the sigmoid", DType::uint16,
-                             std::vector<std::uint16_t>(values.begin(), values.end()));
+  const std::string table = sigmoid_table(writer);
   const auto factor = [](const kernels::Multiplier& own) {
     return fmt::format("{{{}, {}}}", own.mantissa, own.shift);
   };

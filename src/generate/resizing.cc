@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "generate/sources.h"
+#include "generate/text.h"
 #include "kernels/kernels.h"
 #include "operators/resize_taps.h"
 
@@ -54,12 +55,12 @@ void expect_image(Writer& writer, const Operands& operands) {
   if (writer.axis() != nullptr && writer.axis()->axis != 1)
     refuse("it runs by rows along axis {}, expected 1", writer.axis()->axis);
   writer.loop_over(operands.output().shape[1]);
-  writer.need("stowage_resize");
 }
 
 void emit_nearest(Writer& writer) {
   const Operands operands(writer.signature());
   expect_image(writer, operands);
+  writer.need("stowage_resize");
   const auto same = [](std::int64_t place) { return place; };
   const Tables places =
       tables_of<std::uint16_t>(writer, "nearest", DType::uint16, nearest_places(axis_of(operands, 1)),
@@ -81,11 +82,12 @@ void emit_between(Writer& writer, const Operands& operands, DType dtype, const P
   const Tables distance = tables_of<Distance>(writer, "distance", dtype, rows, columns,
                                               [](const auto& it) { return it.distance; });
   const Shape& out = operands.output().shape;
-  const std::string type = dtype == DType::float32 ? "f32" : "s8";
+  const std::string kernel = fmt::format("bilinear_{}", suffix_of(operands.output().dtype));
+  writer.need("stowage_" + kernel);
   const std::string layer = writer.layer(
-      fmt::format("stowage_resize_{}_layer", type),
+      fmt::format("stowage_resize_{}_layer", dtype == DType::float32 ? "f32" : "integer"),
       fmt::format("{}, {}, {}, {}, {}", first.columns, second.columns, distance.columns, out[2], out[3]));
-  writer.line(fmt::format("stowage_resize_bilinear_{}(&{}, {}, {}, {}[y], {});", type, layer,
+  writer.line(fmt::format("stowage_resize_{}(&{}, {}, {}, {}[y], {});", kernel, layer,
                           writer.input_row(0, 1, first.rows + "[y]").at,
                           writer.input_row(0, 1, second.rows + "[y]").at, distance.rows,
                           writer.output_row(1, "y").at));
@@ -96,7 +98,7 @@ void emit_bilinear(Writer& writer) {
   expect_image(writer, operands);
   const operators::TfliteResizeAxis rows = axis_of(operands, 1);
   const operators::TfliteResizeAxis columns = axis_of(operands, 2);
-  if (operands.output().dtype == DType::float32)
+  if (operands.output().dtype == DType::float32 || operands.output().dtype == DType::uint8)
     return emit_between<float>(writer, operands, DType::float32, real_places(rows), real_places(columns));
   emit_between<std::int16_t>(writer, operands, DType::int16, integer_places(rows), integer_places(columns));
 }

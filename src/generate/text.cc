@@ -112,6 +112,29 @@ std::optional<std::string_view> find_c_type(DType dtype) {
   }
 }
 
+std::string_view suffix_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return "f32";
+    case DType::float64:
+      return "f64";
+    case DType::int8:
+      return "s8";
+    case DType::uint8:
+      return "u8";
+    case DType::int16:
+      return "s16";
+    case DType::uint16:
+      return "u16";
+    case DType::int32:
+      return "s32";
+    case DType::int64:
+      return "s64";
+    default:
+      kernels::refuse("it is of {}", name_of(dtype));
+  }
+}
+
 std::string_view c_type(DType dtype) {
   const auto type = find_c_type(dtype);
   if (!type) kernels::refuse("element type {} is not supported", name_of(dtype));

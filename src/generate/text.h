@@ -17,6 +17,9 @@ namespace stowage::generate {
 /// The same; none if there is none.
 [[nodiscard]] std::optional<std::string_view> find_c_type(DType dtype);
 
+/// "s32" of int32: the end of the name of a kernel for elements of this type. Throws as c_type does.
+[[nodiscard]] std::string_view suffix_of(DType dtype);
+
 /// The elements of an initialiser, in lines of at most 110 characters. `data` is little-endian.
 [[nodiscard]] std::string initialiser(DType dtype, std::span<const std::byte> data);
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "generate/images.h"
+#include "generate/text.h"
+#include "kernels/kernels.h"
 #include "kernels/tflite/channels.h"
 #include "kernels/tflite/transpose_conv.h"
 
@@ -37,7 +39,7 @@ std::vector<std::int32_t> plain_bias(Writer& writer, std::size_t input, std::int
 void emit_transposed(Writer& writer) {
   constexpr std::size_t lines = 1;
   const Operands operands(writer.signature());
-  const kernels::SpreadPlaces places = kernels::spread_places(writer.op().type);
+  const kernels::LayerPlaces places = kernels::spread_places(writer.op().type);
   const kernels::Spread spread = kernels::spread_of(operands, places);
   if (writer.axis() != nullptr && writer.axis()->axis != lines)
     refuse("it runs by rows along axis {}, expected {}", writer.axis()->axis, lines);
@@ -49,22 +51,30 @@ void emit_transposed(Writer& writer) {
              .out_channels = spread.out_channels};
   std::swap(it.height.in, it.height.out);  // the window moves over the output
   std::swap(it.width.in, it.width.out);
-  const bool is_real = operands.output().dtype == DType::float32;
+  static_cast<void>(
+      kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what it cannot compute
+  std::string suffix(suffix_of(operands.output().dtype));
   std::string layer;
-  if (is_real) {
+  if (operands.output().dtype == DType::float32) {
     layer = real_layer(writer, operands, it, 1, stored_weights(writer), places.bias);
   } else {
-    const kernels::Requantization to = kernels::requantization_of(operands, operands.input(places.data),
-                                                                  operands.input(1), spread.out_channels, 0);
-    layer = integer_layer(writer, it, 1, to, plain_bias(writer, places.bias, spread.out_channels),
-                          stored_weights(writer));
+    kernels::Requantization to = kernels::requantization_of(operands, operands.input(places.data),
+                                                            operands.input(1), spread.out_channels, 0);
+    if (operands.output().dtype == DType::int8) {
+      layer = integer_layer(writer, it, 1, to, plain_bias(writer, places.bias, spread.out_channels),
+                            stored_weights(writer));
+    } else {
+      kernels::expect_kind_of_weights(operands, to, places);
+      suffix = suffix_of_layer(operands, places);
+      layer = other_layer(writer, it, 1, to, stored_weights(writer), places.bias);
+    }
   }
-  writer.need(is_real ? "stowage_transposed_f32" : "stowage_transposed_s8");
+  writer.need(suffix == "f32" || suffix == "s8" ? "stowage_transposed_" + suffix : "stowage_layer_" + suffix);
   writer.loop_over(it.height.out);
   const TransposedRows rows = transposed_rows(it.height, "y");
   writer.window(places.data, lines, rows.first, rows.window);
-  writer.line(fmt::format("stowage_transposed_{}(&{}, {}, rows, {}, {});", is_real ? "f32" : "s8", layer,
-                          it.height.stride, rows.phase, writer.output_row(lines, "y").at));
+  writer.line(fmt::format("stowage_transposed_{}(&{}, {}, rows, {}, {});", suffix, layer, it.height.stride,
+                          rows.phase, writer.output_row(lines, "y").at));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "generate/text.h"
+#include "kernels/kernels.h"
 #include "kernels/tflite/channels.h"
 #include "kernels/tflite/window.h"
 
@@ -37,7 +38,8 @@ std::string stored_weights(Writer& writer) {
 
 bool is_real(const Operands& operands) {
   const DType in = operands.input(0).dtype;
-  if (in != operands.output().dtype || (in != DType::int8 && in != DType::float32))
+  const bool is_integer = in == DType::int8 || in == DType::uint8 || in == DType::int16;
+  if (in != operands.output().dtype || (!is_integer && in != DType::float32))
     refuse("{} to {} is not supported", name_of(in), name_of(operands.output().dtype));
   return in == DType::float32;
 }
@@ -60,8 +62,8 @@ std::string turned_weights(Writer& writer, const Windows& it, std::int64_t outer
                     data.begin() + static_cast<std::ptrdiff_t>(from + inner));
     }
   return writer.sources().array("weights_" + writer.number(),
-                                "weights of operator " + writer.number() + ", turned", DType::int8,
-                                std::move(result));
+                                "weights of operator " + writer.number() + ", turned",
+                                writer.signature().inputs[1]->dtype, std::move(result));
 }
 
 }  // namespace
@@ -114,65 +116,6 @@ std::string weights_for(Writer& writer, const Windows& it, std::int64_t outer) {
 
 }  // namespace
 
-std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups, const Requantization& to,
-                          const std::vector<std::int32_t>& bias, const std::string& weights) {
-  if (to.weights_zero != 0) refuse("its weights have zero point {}, expected 0", to.weights_zero);
-  std::vector<std::int32_t> mantissas;
-  std::vector<std::int8_t> shifts;
-  for (const kernels::Multiplier& factor : to.factors) {
-    mantissas.push_back(factor.mantissa);
-    shifts.push_back(static_cast<std::int8_t>(factor.shift));
-  }
-  Sources& sources = writer.sources();
-  const std::string n = writer.number();
-  const std::string biases = sources.array("bias_" + n, "biases of operator " + n, DType::int32, bias);
-  const std::string factors =
-      sources.array("multiplier_" + n, "factors of operator " + n, DType::int32, mantissas);
-  const std::string powers =
-      sources.array("shift_" + n, "powers of two of these factors", DType::int8, shifts);
-  return writer.layer(
-      "stowage_conv_s8_layer",
-      fmt::format(
-          "{}{}, {}, {}, {}, {},\n    {}, {}, {}, {}, /* zero points of input and output, limits */\n",
-          shape_of(it), groups, weights, biases, factors, powers, to.input_zero, to.output_zero,
-          to.limits.least, to.limits.most));
-}
-
-std::string real_weights(Writer& writer, const Operands& operands, std::int64_t channels) {
-  const kernels::RealWeights real = kernels::real_weights_of(operands.input(1), channels, 0);
-  if (!real.is_quantized) return stored_weights(writer);
-  const auto data = constant_data(writer, 1);
-  const std::vector<const std::byte*> inputs{nullptr, data.data()};
-  const kernels::Pointers at{.inputs = inputs};
-  std::vector<float> weights(data.size());
-  const auto of_channel = static_cast<std::int64_t>(data.size()) / channels;
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    weights[i] = real.of(at, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) / of_channel);
-  return writer.sources().array("weights_" + writer.number(), "weights of operator " + writer.number(),
-                                DType::float32, weights);
-}
-
-namespace {
-
-/// The name of the array of biases, or NULL.
-std::string real_bias(Writer& writer, const Operands& operands, std::size_t input) {
-  kernels::expect_bias(operands, input, DType::float32, operands.output().shape.back());
-  if (!operands.has_input(input)) return "NULL";
-  static_cast<void>(constant_data(writer, input));
-  return writer.sources().constant(*writer.op().inputs[input], "bias_" + writer.number());
-}
-
-}  // namespace
-
-std::string real_layer(Writer& writer, const Operands& operands, const Windows& it, std::int64_t groups,
-                       const std::string& weights, std::size_t bias_input) {
-  const std::string bias = real_bias(writer, operands, bias_input);
-  const kernels::RealLimits limits = kernels::real_activation_limits(operands);
-  return writer.layer("stowage_conv_f32_layer",
-                      fmt::format("{}{}, {}, {},\n    {}, {}, /* limits */\n", shape_of(it), groups, weights,
-                                  bias, literal(limits.least), literal(limits.most)));
-}
-
 namespace {
 
 /// The layer of one output channel, if the plan computes channel by channel.
@@ -198,6 +141,18 @@ std::optional<std::vector<std::byte>> weights_by_blocks(std::span<const std::byt
   return result;
 }
 
+/// Scales of a convolution whose weights have a channel for each index on `axis`. Refuses what our kernel refuses.
+Requantization checked_requantization(Writer& writer, const Operands& operands, const Windows& it,
+                                      std::size_t axis) {
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
+  Requantization to =
+      kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, axis);
+  kernels::expect_kind_of_weights(operands, to);
+  return to;
+}
+
+bool is_int8(const Operands& operands) { return operands.output().dtype == DType::int8; }
+
 /// The input is stored in blocks of channels: each is a row under the window.
 void emit_conv_of_blocks(Writer& writer, const Operands& operands, const Windows& it,
                          const std::vector<TensorId>& blocks) {
@@ -212,21 +167,33 @@ void emit_conv_of_blocks(Writer& writer, const Operands& operands, const Windows
     const std::string weights = real_weights(writer, operands, it.out_channels);
     return call_with_blocks(writer, it, blocks, "conv_f32", real_layer(writer, operands, it, 1, weights));
   }
-  kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
-  const Requantization to =
-      kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, 0);
+  const Requantization to = checked_requantization(writer, operands, it, 0);
   const auto data = constant_data(writer, 1);
-  const std::size_t window = data.size() / static_cast<std::size_t>(it.out_channels);
-  const auto bias =
-      folded_bias(writer, it.out_channels, to.input_zero, [window](std::size_t i) { return i / window; });
   auto turned = weights_by_blocks(data, it, blocks.size());
   const std::string weights =
       turned ? writer.sources().array("weights_" + writer.number(),
-                                      "weights of operator " + writer.number() + ", by blocks", DType::int8,
-                                      std::move(*turned))
+                                      "weights of operator " + writer.number() + ", by blocks",
+                                      operands.input(1).dtype, std::move(*turned))
              : stored_weights(writer);
+  if (!is_int8(operands)) {
+    const std::string suffix = suffix_of_layer(operands);
+    writer.need("stowage_layer_" + suffix);
+    return call_with_blocks(writer, it, blocks, "conv_" + suffix, other_layer(writer, it, 1, to, weights));
+  }
+  const std::size_t window = data.size() / static_cast<std::size_t>(it.out_channels);
+  const auto bias =
+      folded_bias(writer, it.out_channels, to.input_zero, [window](std::size_t i) { return i / window; });
   writer.need("stowage_conv_s8");
   call_with_blocks(writer, it, blocks, "conv_s8", integer_layer(writer, it, 1, to, bias, weights));
+}
+
+/// A convolution of uint8 or int16.
+void call_other(Writer& writer, const Operands& operands, const Windows& it, std::int64_t groups,
+                const Requantization& to, std::string_view kernel, const std::string& weights) {
+  const std::string suffix = suffix_of_layer(operands);
+  writer.need("stowage_layer_" + suffix);
+  call_with_rows(writer, it, fmt::format("{}_{}", kernel, suffix),
+                 other_layer(writer, it, groups, to, weights));
 }
 
 void emit_conv(Writer& writer) {
@@ -257,9 +224,11 @@ void emit_conv(Writer& writer) {
     call_with_rows(writer, it, kernel, real_layer(writer, operands, it, groups, weights));
     return;
   }
-  kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
-  const Requantization to =
-      kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, 0);
+  const Requantization to = checked_requantization(writer, operands, it, 0);
+  if (!is_int8(operands)) {
+    if (planes) refuse("it runs channel by channel with numbers of {}", name_of(operands.output().dtype));
+    return call_other(writer, operands, it, groups, to, "conv", weights_for(writer, it, it.out_channels));
+  }
   const auto bias = folded_bias(writer, it.out_channels, to.input_zero,
                                 [window](std::size_t i) { return i / static_cast<std::size_t>(window); });
   if (planes)
@@ -274,7 +243,8 @@ void emit_conv(Writer& writer) {
 
 /// Channel by channel: a convolution of one channel, with the weights of each channel together.
 void emit_depthwise_planes(Writer& writer, const Operands& operands, const Windows& it) {
-  if (is_real(operands)) refuse("it runs channel by channel with real numbers");
+  if (!is_int8(operands))
+    refuse("it runs channel by channel with numbers of {}", name_of(operands.output().dtype));
   const auto channels = static_cast<std::size_t>(it.out_channels);
   const auto weights = constant_data(writer, 1);
   const std::size_t taps = weights.size() / channels;
@@ -313,9 +283,9 @@ void emit_depthwise(Writer& writer) {
     call_with_rows(writer, it, kernel, real_layer(writer, operands, it, 1, weights));
     return;
   }
-  kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
-  const Requantization to =
-      kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, 3);
+  const Requantization to = checked_requantization(writer, operands, it, 3);
+  if (!is_int8(operands))
+    return call_other(writer, operands, it, 1, to, "depthwise", weights_for(writer, it, 1));
   const auto bias =
       folded_bias(writer, it.out_channels, to.input_zero, [channels](std::size_t i) { return i % channels; });
   writer.need("stowage_depthwise_s8");
@@ -341,23 +311,6 @@ LayerInput layer_input(Writer& writer) {
   return {shape[axis], axis};
 }
 
-/// The name of a stowage_hybrid_layer, whose input is real and whose weights are of int8.
-std::string hybrid_layer(Writer& writer, const Operands& operands, std::int64_t batches,
-                         std::int64_t pieces) {
-  const Shape& weights = operands.input(1).shape;
-  const std::string n = writer.number();
-  const std::string scales =
-      writer.sources().array("scales_" + n, "scales of weights of operator " + n, DType::float32,
-                             kernels::symmetric_scales_of(operands.input(1), weights[0]));
-  const kernels::RealLimits limits = kernels::real_activation_limits(operands);
-  return writer.layer(
-      "stowage_hybrid_layer",
-      fmt::format("{}, {}, {}, {}, {}, {}, {}, {},\n    {}, {}, /* limits */\n", batches, pieces,
-                  weights[1] / pieces, weights[0], operands.flag("asymmetric_quantize_inputs") ? 1 : 0,
-                  stored_weights(writer), scales, real_bias(writer, operands, 2), literal(limits.least),
-                  literal(limits.most)));
-}
-
 /// Each row of the output is one window; the rows of a matrix are its places side by side.
 void emit_fully_connected(Writer& writer) {
   const Operands operands(writer.seen());
@@ -375,24 +328,33 @@ void emit_fully_connected(Writer& writer) {
   it.height.taps = input.rows;
   it.width = {.in = batches, .out = batches, .taps = 1};
   std::string layer;
-  std::string kernel = "conv_f32";
-  if (is_real(operands)) {
-    const bool is_hybrid = operands.input(1).dtype == DType::int8;
-    if (is_hybrid) kernel = "hybrid_f32";
-    layer = is_hybrid ? hybrid_layer(writer, operands, batches, input.rows)
-                      : real_layer(writer, operands, it, 1, stored_weights(writer));
+  std::string kernel = "conv_" + std::string(suffix_of(operands.output().dtype));
+  std::string file;  // that has the kernel, unless it is named after it
+  if (is_real(operands) && operands.input(1).dtype == DType::int8) {
+    kernel = "hybrid_f32";
+    layer = hybrid_layer(writer, operands, batches, input.rows);
+  } else if (is_real(operands)) {
+    layer = real_layer(writer, operands, it, 1, stored_weights(writer));
   } else {
-    kernel = "conv_s8";
-    kernels::expect_bias(operands, 2, DType::int32, weights[0]);
+    static_cast<void>(
+        kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what it cannot compute
     Requantization to =
         kernels::requantization_of(operands, operands.input(0), operands.input(1), weights[0], 0);
     kernels::use_single_product(operands, to);
-    const auto length = static_cast<std::size_t>(weights[1]);
-    const auto bias =
-        folded_bias(writer, weights[0], to.input_zero, [length](std::size_t i) { return i / length; });
-    layer = integer_layer(writer, it, 1, to, bias, weights_for(writer, it, it.out_channels));
+    const std::string stored = weights_for(writer, it, it.out_channels);
+    if (is_int8(operands)) {
+      const auto length = static_cast<std::size_t>(weights[1]);
+      const auto bias =
+          folded_bias(writer, weights[0], to.input_zero, [length](std::size_t i) { return i / length; });
+      layer = integer_layer(writer, it, 1, to, bias, stored);
+    } else {
+      const std::string suffix = suffix_of_layer(operands);
+      kernel = "conv_" + suffix;
+      file = "layer_" + suffix;
+      layer = other_layer(writer, it, 1, to, stored);
+    }
   }
-  writer.need("stowage_" + kernel);
+  writer.need("stowage_" + (file.empty() ? kernel : file));
   if (input.axis) {
     writer.window(0, *input.axis, "0", it.height);
   } else {

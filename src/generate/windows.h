@@ -30,7 +30,7 @@ struct Windows {
 [[nodiscard]] Windows convolution_windows(const kernels::Operands& operands);
 /// Of AVERAGE_POOL_2D and MAX_POOL_2D.
 [[nodiscard]] Windows pool_windows(const kernels::Operands& operands);
-/// Whether the operator computes real numbers; refuses all but int8 and float32.
+/// Whether the operator computes real numbers; refuses all but int8, uint8, int16 and float32.
 [[nodiscard]] bool is_real(const kernels::Operands& operands);
 /// The data of an input that must be constant.
 [[nodiscard]] std::span<const std::byte> constant_data(Writer& writer, std::size_t input);
@@ -45,10 +45,21 @@ struct Windows {
 [[nodiscard]] std::string real_layer(Writer& writer, const kernels::Operands& operands, const Windows& it,
                                      std::int64_t groups, const std::string& weights,
                                      std::size_t bias_input = 2);
+/// The name of a stowage_hybrid_layer: FULLY_CONNECTED with a real input and weights of int8.
+[[nodiscard]] std::string hybrid_layer(Writer& writer, const kernels::Operands& operands,
+                                       std::int64_t batches, std::int64_t pieces);
 /// The name of a stowage_conv_s8_layer.
 [[nodiscard]] std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups,
                                         const kernels::Requantization& to,
                                         const std::vector<std::int32_t>& bias, const std::string& weights);
+
+/// The end of the names of kernels for a layer of uint8 or int16: "s16_b32" if biases of int16 have 32 bits.
+[[nodiscard]] std::string suffix_of_layer(const kernels::Operands& operands,
+                                          const kernels::LayerPlaces& places = {});
+/// The name of a stowage_layer of uint8 or int16.
+[[nodiscard]] std::string other_layer(Writer& writer, const Windows& it, std::int64_t groups,
+                                      const kernels::Requantization& to, const std::string& weights,
+                                      std::size_t bias_input = 2);
 
 /// Turns windows for the axis that the plan runs them along.
 [[nodiscard]] Windows turned(const Writer& writer, Windows it);

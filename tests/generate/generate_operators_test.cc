@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +26,7 @@
 #include "stowage/network.h"
 #include "stowage/planner.h"
 #include "temporary.h"
+#include "tflite_samples.h"
 
 namespace stowage {
 namespace {
@@ -289,6 +293,44 @@ TEST(GenerateOperators, CallsGiveWhatTheInterpreterGives) {
   }
   EXPECT_GE(wholes.count(), 300U);
   EXPECT_GE(rows.count(), 140U);
+  wholes.add_to(packages);
+  rows.add_to(packages);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+/// None if there is none, or if sizes of results follow from data.
+std::optional<Network> quantized_sample(const std::string& type, DType dtype) {
+  const auto sample = testing::tflite_sample_of(type, dtype);
+  if (!sample) return std::nullopt;
+  ImportOptions options = sample->options;
+  options.constants = true;
+  try {
+    return parse_network(sample->content, "x.tflite", options);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// Operators of TFLite on quantized numbers.
+TEST(GenerateOperators, QuantizedSamplesOfTfliteGiveWhatTheInterpreterGives) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  std::map<DType, std::size_t> counts;
+  ManyCalls wholes(false);
+  ManyCalls rows(true);
+  std::set<std::string_view> types;
+  for (const auto& [type, prepare] : kernels::tflite_kernels()) types.insert(type);
+  for (const std::string_view type : types) {
+    for (const DType dtype : {int8, uint8, int16}) {
+      const auto network = quantized_sample(std::string(type), dtype);
+      if (!network) continue;
+      counts[dtype] += wholes.add(*network) ? 1 : 0;
+      rows.add(*network);
+    }
+  }
+  EXPECT_GE(counts[int8], 50U);
+  EXPECT_GE(counts[uint8], 50U);
+  EXPECT_GE(counts[int16], 40U);
   wholes.add_to(packages);
   rows.add_to(packages);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;

@@ -163,12 +163,11 @@ bool has_odd_channels(const Network& network) {
 }
 
 /// Generates until so many packages are there; why others were not, by reason.
-std::map<std::string, int> add_packages(testing::Packages& packages, std::uint64_t wanted, Kinds& kinds) {
+std::map<std::string, int> add_packages(testing::Packages& packages, std::uint64_t wanted, Kinds& kinds,
+                                        DType (*dtype_of)(std::uint64_t seed)) {
   std::map<std::string, int> refused;
   for (std::uint64_t seed = 0; packages.count() < wanted && seed < 3 * wanted; ++seed) {
-    const bool is_real = seed / ways % 3 == 0 && seed % ways != 7;
-    const DType dtype = is_real ? DType::float32 : DType::int8;
-    const Network network = testing::random_layer_network(seed, dtype);
+    const Network network = testing::random_layer_network(seed, dtype_of(seed));
     const std::string name = "net" + std::to_string(seed);
     try {
       const Plan plan = plan_in_turn(network, seed);
@@ -193,7 +192,10 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
   testing::Packages packages(folder.path());
   const std::uint64_t wanted = testing::has_time() ? 3000 : testing::is_in_a_hurry() ? 30 : 150;
   Kinds kinds;
-  const auto refused = add_packages(packages, wanted, kinds);
+  const auto refused = add_packages(packages, wanted, kinds, [](std::uint64_t seed) {
+    const bool is_real = seed / ways % 3 == 0 && seed % ways != 7;
+    return is_real ? DType::float32 : DType::int8;
+  });
   std::cout << "of " << packages.count() << ": " << kinds.recompute << " compute rows again, "
             << kinds.columns << " have columns, " << kinds.planes << " planes, " << kinds.stopping_loops
             << " loops that stop, " << kinds.dilations << " dilations, " << kinds.odd_channels
@@ -206,6 +208,24 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
     EXPECT_GE(kinds.dilations, 7U);
     EXPECT_GE(kinds.odd_channels, 50U);
   }
+  int refusals = 0;
+  for (const auto& [reason, count] : refused) {
+    std::cout << count << " refused: " << reason << "\n";
+    refusals += count;
+  }
+  EXPECT_EQ(packages.count(), wanted);
+  EXPECT_LT(refusals, static_cast<int>(wanted) / 5);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+TEST(GenerateRandom, NetworksOfUint8AndInt16GiveWhatTheInterpreterGives) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  const std::uint64_t wanted = testing::has_time() ? 1000 : testing::is_in_a_hurry() ? 12 : 60;
+  Kinds kinds;
+  const auto refused = add_packages(packages, wanted, kinds, [](std::uint64_t seed) {
+    return seed / ways % 2 == 0 ? DType::uint8 : DType::int16;
+  });
   int refusals = 0;
   for (const auto& [reason, count] : refused) {
     std::cout << count << " refused: " << reason << "\n";

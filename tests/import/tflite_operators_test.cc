@@ -23,7 +23,6 @@ namespace stowage {
 namespace {
 
 using testing::Answers;
-using testing::Elements;
 using testing::Form;
 
 /// Their parts are in several subgraphs, which docs/tflite.md is about.
@@ -54,9 +53,9 @@ Answers answers_of(const std::string& type, const testing::TfliteSample& sample)
 
 std::vector<Form> forms_of(const std::string& type, bool has_rule) {
   std::vector<Form> forms;
-  for (const auto& [elements, name] : {std::pair{Elements::real, "float32"}, {Elements::bytes, "int8"}}) {
+  for (const DType elements : {DType::float32, DType::int8, DType::uint8, DType::int16}) {
     if (const auto sample = testing::tflite_sample_of(type, elements))
-      forms.push_back({name, answers_of(type, *sample)});
+      forms.push_back({std::string(name_of(elements)), answers_of(type, *sample)});
   }
   if (forms.empty()) forms.push_back({"all", {.planned = has_rule ? "partly" : "-"}});
   return forms;
@@ -76,8 +75,8 @@ TEST(TfliteOperators, EveryKernelHasASample) {
                                            "BIDIRECTIONAL_SEQUENCE_RNN"};
   for (const auto& [type, kernel] : kernels::tflite_kernels()) {
     if (of_several_subgraphs.contains(type) || without.contains(type)) continue;
-    const bool has_sample = testing::tflite_sample_of(type, Elements::real).has_value() ||
-                            testing::tflite_sample_of(type, Elements::bytes).has_value();
+    const bool has_sample = testing::tflite_sample_of(type, DType::float32).has_value() ||
+                            testing::tflite_sample_of(type, DType::int8).has_value();
     EXPECT_TRUE(has_sample) << type;
   }
 }

@@ -43,7 +43,16 @@ class LayerMaker {
   }
 
  private:
-  [[nodiscard]] bool is_int8() const { return dtype_ == DType::int8; }
+  [[nodiscard]] bool is_quantized() const { return dtype_ != DType::float32; }
+  /// The zero point with the same distance from the least number as one of int8. Only 0 for int16.
+  [[nodiscard]] std::int64_t zero_point(std::int64_t of_int8) const {
+    return dtype_ == DType::uint8 ? of_int8 + 128 : dtype_ == DType::int16 ? 0 : of_int8;
+  }
+  /// Of an output that fills its type, or half of it if it has both signs.
+  void quantize_unit(bool is_signed) {
+    const float steps = dtype_ == DType::int16 ? 32768.0F : is_signed ? 128.0F : 256.0F;
+    quantize({{1 / steps}, {zero_point(is_signed ? 0 : -128)}});
+  }
   std::int64_t pick(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
@@ -58,6 +67,7 @@ class LayerMaker {
         {.name = name, .kind = kind, .dtype = own, .shape = shape, .bytes = bytes_of(own, shape)});
     network_.quantizations.emplace_back();
     if (own == DType::int8) quantize({{scale()}, {pick(-20, 20)}});
+    if (own == DType::uint8) quantize({{scale()}, {pick(108, 148)}});
     if (own == DType::int16) quantize({{scale() / 100}, {0}});
     return graph_.tensors.size() - 1;
   }
@@ -69,29 +79,38 @@ class LayerMaker {
     network_.input.constants.set(t, array.data);
     return t;
   }
-  TensorId values(const Shape& shape) {
+  TensorId values(const Shape& shape, DType dtype) {
     std::vector<double> all;
     for (std::int64_t i = 0; i < kernels::count_of(shape); ++i)
-      all.push_back(static_cast<double>(pick(-127, 127)) / (is_int8() ? 1 : 100));
-    return constant(is_int8() ? array<std::int8_t>(shape, all) : array<float>(shape, all));
+      all.push_back(static_cast<double>(pick(-127, 127)) / (is_quantized() ? 1 : 100));
+    if (dtype == DType::int8) return constant(array<std::int8_t>(shape, all));
+    if (dtype == DType::float32) return constant(array<float>(shape, all));
+    for (double& value : all) value = dtype == DType::uint8 ? value + 128 : value * 200;
+    return constant(dtype == DType::uint8 ? array<std::uint8_t>(shape, all)
+                                          : array<std::int16_t>(shape, all));
   }
+  TensorId values(const Shape& shape) { return values(shape, dtype_); }
   /// Weights with scales of channels, or one.
   TensorId weights(const Shape& shape, std::size_t axis) {
-    const TensorId t = values(shape);
-    if (!is_int8()) return t;
+    const TensorId t = values(shape, dtype_ == DType::int16 ? DType::int8 : dtype_);
+    if (!is_quantized()) return t;
     Quantization own{.axis = axis};
-    const std::int64_t scales = pick(0, 1) == 0 ? 1 : shape[axis];
+    const bool has_one = dtype_ == DType::uint8 || pick(0, 1) == 0;
+    const std::int64_t scales = has_one ? 1 : shape[axis];
+    const float unit = dtype_ == DType::int16 ? 100 : 20;
     for (std::int64_t i = 0; i < scales; ++i) {
-      own.scales.push_back(scale() / 20);
-      own.zero_points.push_back(0);
+      own.scales.push_back(scale() / unit);
+      own.zero_points.push_back(dtype_ == DType::uint8 ? pick(100, 156) : 0);
     }
     quantize(own);
     return t;
   }
   TensorId bias(std::int64_t channels) {
     std::vector<double> all(static_cast<std::size_t>(channels));
-    for (double& value : all) value = static_cast<double>(pick(-900, 900)) / (is_int8() ? 1 : 100);
-    return constant(is_int8() ? array<std::int32_t>({channels}, all) : array<float>({channels}, all));
+    for (double& value : all) value = static_cast<double>(pick(-900, 900)) / (is_quantized() ? 1 : 100);
+    if (!is_quantized()) return constant(array<float>({channels}, all));
+    if (dtype_ == DType::int16 && pick(0, 2) > 0) return constant(array<std::int64_t>({channels}, all));
+    return constant(array<std::int32_t>({channels}, all));
   }
   TensorId numbers(const std::vector<double>& values, const Shape& shape) {
     return constant(array<std::int32_t>(shape, values));
@@ -248,11 +267,13 @@ class LayerMaker {
   TensorId unary(TensorId x) {
     static const std::vector<std::string> types{"RELU", "RELU6", "HARD_SWISH", "LOGISTIC", "TANH"};
     const std::string type = types[static_cast<std::size_t>(pick(0, 4))];
-    if (type == "RELU6" && is_int8()) return unary(x);
+    if (type == "RELU6" && dtype_ == DType::int8) return unary(x);
+    if (type == "HARD_SWISH" && dtype_ == DType::int16) return unary(x);
     const TensorId y = op(type, {x}, shape(x));
-    if (is_int8() && type == "LOGISTIC") quantize({{1.0F / 256}, {-128}});
-    if (is_int8() && type == "TANH") quantize({{1.0F / 128}, {0}});
-    if (is_int8() && type == "HARD_SWISH") quantize({{network_.quantizations[x]->scales[0]}, {3}});
+    if (is_quantized() && type == "LOGISTIC") quantize_unit(false);
+    if (is_quantized() && type == "TANH") quantize_unit(true);
+    if (is_quantized() && type == "HARD_SWISH")
+      quantize({{network_.quantizations[x]->scales[0]}, {zero_point(3)}});
     return y;
   }
 
@@ -279,7 +300,7 @@ class LayerMaker {
     own[3] = channels;
     const TensorId y = op("CONV_2D", {x, weights({channels, 1, 1, in[3]}, 0), bias(channels)}, own,
                           window(one, one, true, 0));
-    keep_quantization(x);
+    if (dtype_ != DType::uint8 || pick(0, 1) == 0) keep_quantization(x);
     Shape out = in;
     out[static_cast<std::size_t>(axis)] += own[static_cast<std::size_t>(axis)];
     const TensorId z = op("CONCATENATION", {x, y}, out, {{"axis", axis}});
@@ -311,7 +332,7 @@ class LayerMaker {
 
   /// To other scales, or through another type and back.
   TensorId requantized(TensorId x) {
-    if (!is_int8()) return unary(x);
+    if (!is_quantized()) return unary(x);
     if (pick(0, 2) == 0) return op("QUANTIZE", {x}, shape(x));
     const bool is_real = pick(0, 1) == 0;
     const TensorId y =
@@ -334,7 +355,7 @@ class LayerMaker {
     }
     if (pick(0, 1) == 0) return x;
     const TensorId y = op("SOFTMAX", {x}, {in[0], 5}, {{"beta", 1.0F}});
-    if (is_int8()) quantize({{1.0F / 256}, {-128}});
+    if (is_quantized()) quantize_unit(false);
     return y;
   }
 

@@ -10,7 +10,8 @@
 
 namespace stowage::testing {
 
-/// Of int8, int8 with parts of int16 or float32, or of float32.
+/// Of float32; or of int8, uint8 or int16, with parts of int16 or float32. Weights of uint8 have zero points, those
+/// of int16 are of int8, with biases of 64 or 32 bits.
 [[nodiscard]] Network random_layer_network(std::uint64_t seed, DType dtype);
 
 }  // namespace stowage::testing

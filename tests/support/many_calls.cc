@@ -62,8 +62,9 @@ Network joined(const std::vector<Network>& networks) {
 
 }  // namespace
 
-bool ManyCalls::add(const Call& call) {
-  Network network = network_of(call);
+bool ManyCalls::add(const Call& call) { return add(network_of(call)); }
+
+bool ManyCalls::add(Network network) {
   if (!is_generated(network, by_rows_)) return false;
   groups_[count_++ % groups_.size()].push_back(std::move(network));
   return true;

@@ -27,6 +27,7 @@ class ManyCalls {
 
   /// Whether C is generated of it.
   bool add(const Call& call);
+  bool add(Network network);
 
   void add_to(Packages& packages) const;
 

@@ -37,8 +37,8 @@ struct Sample {
   std::vector<Operand> operands;
   Numbers options{};                                 ///< In the order of the schema.
   std::vector<std::optional<DType>> results = {{}};  ///< Without a type: the elements of the sample.
-  bool has_bytes = true;                             ///< There is an int8 form.
-  float scale = 0.5F;                                ///< Of the bytes of the results.
+  bool has_bytes = true;                             ///< There are quantized forms.
+  float scale = 0.5F;                                ///< Of the results of int8.
   std::int64_t zero_point = 0;
 };
 
@@ -193,27 +193,67 @@ std::string bytes_of_list(const Numbers& numbers) {
   return bytes;
 }
 
+bool is_quantized(DType dtype) {
+  return dtype == DType::int8 || dtype == DType::uint8 || dtype == DType::int16;
+}
+
+/// Zero points are those of int8 with the same distance from the least number.
+std::int64_t zero_point_of(DType dtype, std::int64_t of_int8) {
+  return dtype == DType::uint8 ? of_int8 + 128 : of_int8;
+}
+
+bool is_layer(std::string_view type) {
+  return type == "CONV_2D" || type == "DEPTHWISE_CONV_2D" || type == "FULLY_CONNECTED" ||
+         type == "TRANSPOSE_CONV";
+}
+
+/// The weights of an operator with such elements. Those of uint8 are not symmetric.
+TfliteTensor weights_of(const Operand& operand, std::string_view type, DType elements) {
+  TfliteTensor tensor{.shape = operand.numbers, .dtype = operand.type.value_or(elements)};
+  if (elements == DType::int16 && is_layer(type)) tensor.dtype = DType::int8;
+  const Shape shape(tensor.shape.begin(), tensor.shape.end());
+  tensor.data = std::string(static_cast<std::size_t>(bytes_of(tensor.dtype, shape)), '\0');
+  if (!is_quantized(tensor.dtype)) return tensor;
+  tensor.scale = {0.5F};
+  tensor.zero_point = {zero_point_of(tensor.dtype, tensor.dtype == DType::uint8 ? 3 : 0)};
+  if (tensor.dtype == DType::int16) return tensor;
+  for (std::size_t i = 0; i < tensor.data.size(); ++i)
+    tensor.data[i] =
+        static_cast<char>(static_cast<int>(tensor.zero_point[0]) + static_cast<int>(i * 5 % 7) - 3);
+  return tensor;
+}
+
+TfliteTensor bias_of(const Operand& operand, DType elements) {
+  TfliteTensor tensor{.shape = operand.numbers, .dtype = elements};
+  if (is_quantized(elements)) {
+    tensor.dtype = elements == DType::int16 ? DType::int64 : DType::int32;
+    tensor.scale = {0.25F};
+    tensor.zero_point = {0};
+  }
+  const Shape shape(tensor.shape.begin(), tensor.shape.end());
+  tensor.data = std::string(static_cast<std::size_t>(bytes_of(tensor.dtype, shape)), '\0');
+  return tensor;
+}
+
 /// The tensor of an operand without its name.
-TfliteTensor tensor_of(const Operand& operand, DType elements) {
+TfliteTensor tensor_of(const Operand& operand, std::string_view type, DType elements) {
+  if (operand.role == Role::weights) return weights_of(operand, type, elements);
+  if (operand.role == Role::bias) return bias_of(operand, elements);
   TfliteTensor tensor{.shape = operand.numbers, .dtype = operand.type.value_or(elements)};
   if (operand.role == Role::list) {
     tensor.shape = operand.is_scalar ? Numbers{} : Numbers{static_cast<std::int32_t>(operand.numbers.size())};
     tensor.data = bytes_of_list(operand.numbers);
     return tensor;
   }
-  const bool is_quantized = tensor.dtype == DType::int8;
-  if (operand.role == Role::bias && is_quantized) tensor.dtype = DType::int32;
-  if (is_quantized) {
-    tensor.scale = {operand.role == Role::bias ? 0.25F : 0.5F};
-    tensor.zero_point = {0};
+  if (type == "DEQUANTIZE" && is_quantized(elements)) tensor.dtype = elements;
+  if (is_quantized(tensor.dtype)) {
+    tensor.scale = {0.5F};
+    tensor.zero_point = {zero_point_of(tensor.dtype, 0)};
   }
   if (operand.role == Role::data) {
     tensor.signature = Numbers(tensor.shape.size(), -1);
-  } else if (operand.role == Role::state) {
-    tensor.is_variable = true;
   } else {
-    const Shape shape(tensor.shape.begin(), tensor.shape.end());
-    tensor.data = std::string(static_cast<std::size_t>(bytes_of(tensor.dtype, shape)), '\0');
+    tensor.is_variable = true;
   }
   return tensor;
 }
@@ -226,7 +266,7 @@ TfliteSample call_of(const Sample& sample, std::string_view type, DType elements
     const auto index = static_cast<std::int32_t>(network.tensors.size());
     op.inputs.push_back(operand.is_absent ? -1 : index);
     if (operand.is_absent) continue;
-    TfliteTensor tensor = tensor_of(operand, elements);
+    TfliteTensor tensor = tensor_of(operand, type, elements);
     tensor.name = "x" + std::to_string(index);
     if (operand.role == Role::data) {
       network.inputs.push_back(index);
@@ -239,9 +279,10 @@ TfliteSample call_of(const Sample& sample, std::string_view type, DType elements
     const auto index = static_cast<std::int32_t>(network.tensors.size());
     TfliteTensor tensor{
         .name = "y" + std::to_string(index), .dtype = dtype.value_or(elements), .has_rank = false};
-    if (tensor.dtype == DType::int8) {
-      tensor.scale = {sample.scale};
-      tensor.zero_point = {sample.zero_point};
+    if (is_quantized(tensor.dtype)) {
+      const bool is_fixed = tensor.dtype == DType::int16 && sample.scale != Sample{}.scale;
+      tensor.scale = {is_fixed ? 1.0F / 32768 : sample.scale};
+      tensor.zero_point = {is_fixed ? 0 : zero_point_of(tensor.dtype, sample.zero_point)};
     }
     network.tensors.push_back(tensor);
     network.outputs.push_back(index);
@@ -262,11 +303,11 @@ bool names(const Sample& sample, std::string_view type) {
 
 }  // namespace
 
-std::optional<TfliteSample> tflite_sample_of(std::string_view type, Elements elements) {
+std::optional<TfliteSample> tflite_sample_of(std::string_view type, DType elements) {
   const auto found =
       std::ranges::find_if(samples(), [&](const Sample& sample) { return names(sample, type); });
-  if (found == samples().end() || (elements == Elements::bytes && !found->has_bytes)) return std::nullopt;
-  return call_of(*found, type, elements == Elements::bytes ? DType::int8 : DType::float32);
+  if (found == samples().end() || (is_quantized(elements) && !found->has_bytes)) return std::nullopt;
+  return call_of(*found, type, elements);
 }
 
 }  // namespace stowage::testing

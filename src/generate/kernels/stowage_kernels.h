@@ -32,8 +32,15 @@ typedef struct {
 
 void stowage_add_s8(const stowage_add_layer *layer, const int8_t *a, int32_t step_a, const int8_t *b,
                     int32_t step_b, int8_t *output, int32_t count);
+void stowage_add_u8(const stowage_add_layer *layer, const uint8_t *a, int32_t step_a, const uint8_t *b,
+                    int32_t step_b, uint8_t *output, int32_t count);
 void stowage_add_s16(const stowage_add_layer *layer, const int16_t *a, int32_t step_a, const int16_t *b,
                      int32_t step_b, int16_t *output, int32_t count);
+/* The square of the sum or difference. */
+void stowage_square_s8(const stowage_add_layer *layer, const int8_t *a, int32_t step_a, const int8_t *b,
+                       int32_t step_b, int8_t *output, int32_t count);
+void stowage_square_u8(const stowage_add_layer *layer, const uint8_t *a, int32_t step_a, const uint8_t *b,
+                       int32_t step_b, uint8_t *output, int32_t count);
 
 typedef struct {
   int32_t a_zero;
@@ -46,6 +53,8 @@ typedef struct {
 
 void stowage_mul_s8(const stowage_mul_layer *layer, const int8_t *a, int32_t step_a, const int8_t *b,
                     int32_t step_b, int8_t *output, int32_t count);
+void stowage_mul_u8(const stowage_mul_layer *layer, const uint8_t *a, int32_t step_a, const uint8_t *b,
+                    int32_t step_b, uint8_t *output, int32_t count);
 void stowage_mul_s16(const stowage_mul_layer *layer, const int16_t *a, int32_t step_a, const int16_t *b,
                      int32_t step_b, int16_t *output, int32_t count);
 
@@ -83,6 +92,12 @@ void stowage_requantize_s16_s8(const stowage_requantize_layer *layer, const int1
                                int32_t count);
 void stowage_requantize_s8_s16(const stowage_requantize_layer *layer, const int8_t *input, int16_t *output,
                                int32_t count);
+void stowage_requantize_s16_u8(const stowage_requantize_layer *layer, const int16_t *input, uint8_t *output,
+                               int32_t count);
+void stowage_requantize_u8_s16(const stowage_requantize_layer *layer, const uint8_t *input, int16_t *output,
+                               int32_t count);
+void stowage_requantize_s16_s16(const stowage_requantize_layer *layer, const int16_t *input, int16_t *output,
+                                int32_t count);
 void stowage_requantize_s16_s32(const stowage_requantize_layer *layer, const int16_t *input, int32_t *output,
                                 int32_t count);
 
@@ -97,9 +112,13 @@ void stowage_softmax_s8(const stowage_softmax_layer *layer, const int8_t *input,
                         int32_t count);
 void stowage_softmax_s8_s16(const stowage_softmax_layer *layer, const int8_t *input, int16_t *output,
                             int32_t count);
+void stowage_softmax_u8(const stowage_softmax_layer *layer, const uint8_t *input, uint8_t *output,
+                        int32_t count);
+void stowage_softmax_u8_s16(const stowage_softmax_layer *layer, const uint8_t *input, int16_t *output,
+                            int32_t count);
 void stowage_softmax_f32(float beta, const float *input, float *output, int32_t count);
 
-/* MEAN and SUM of int8, of elements [outer][reduced][inner] over the middle dimension. */
+/* MEAN and SUM, of elements [outer][reduced][inner] over the middle dimension. */
 
 typedef struct {
   int32_t outer;
@@ -117,6 +136,16 @@ void stowage_mean_s8(const stowage_mean_layer *layer, const stowage_reduce_shape
                      int8_t *output);
 void stowage_mean_add_s8(const stowage_reduce_shape *shape, const int8_t *input, int32_t *sums);
 void stowage_mean_end_s8(const stowage_mean_layer *layer, const int32_t *sums, int8_t *output, int32_t count);
+void stowage_mean_u8(const stowage_mean_layer *layer, const stowage_reduce_shape *shape, const uint8_t *input,
+                     uint8_t *output);
+void stowage_mean_add_u8(const stowage_reduce_shape *shape, const uint8_t *input, int32_t *sums);
+void stowage_mean_end_u8(const stowage_mean_layer *layer, const int32_t *sums, uint8_t *output,
+                         int32_t count);
+void stowage_mean_s16(const stowage_mean_layer *layer, const stowage_reduce_shape *shape,
+                      const int16_t *input, int16_t *output);
+void stowage_mean_add_s16(const stowage_reduce_shape *shape, const int16_t *input, int32_t *sums);
+void stowage_mean_end_s16(const stowage_mean_layer *layer, const int32_t *sums, int16_t *output,
+                          int32_t count);
 
 /* SVDF of one batch. The state is kept from run to run. */
 
@@ -197,7 +226,7 @@ void stowage_layer_norm_f32(const stowage_norm_layer *layer, const float *input,
 void stowage_unit_length_f32(const float *input, float *output, int32_t runs, int32_t count);
 
 /* Resizing. An element lies between two columns, and its row between two rows; distances are those from the first, of
- * int8 in units of 1/1024. */
+ * int8 and int16 in units of 1/1024. */
 
 typedef struct {
   const uint16_t *first; /* columns */
@@ -205,7 +234,7 @@ typedef struct {
   const int16_t *distance;
   int32_t width;
   int32_t channels;
-} stowage_resize_s8_layer;
+} stowage_resize_integer_layer;
 
 typedef struct {
   const uint16_t *first;
@@ -235,8 +264,12 @@ typedef struct {
 void stowage_image_resize_f32(const stowage_image_resize_layer *layer, const void *const *rows,
                               const double *weights, float *output);
 
-void stowage_resize_bilinear_s8(const stowage_resize_s8_layer *layer, const int8_t *first,
+void stowage_resize_bilinear_s8(const stowage_resize_integer_layer *layer, const int8_t *first,
                                 const int8_t *second, int32_t distance, int8_t *output);
+void stowage_resize_bilinear_s16(const stowage_resize_integer_layer *layer, const int16_t *first,
+                                 const int16_t *second, int32_t distance, int16_t *output);
+void stowage_resize_bilinear_u8(const stowage_resize_f32_layer *layer, const uint8_t *first,
+                                const uint8_t *second, float distance, uint8_t *output);
 void stowage_resize_bilinear_f32(const stowage_resize_f32_layer *layer, const float *first,
                                  const float *second, float distance, float *output);
 

@@ -4,35 +4,11 @@
 #include <string.h>
 
 #include "stowage_kernels.h"
+#include "stowage_sigmoid.h"
 
 enum { input_gate, forget_gate, cell_gate, output_gate };
 
 static int32_t saturated(int32_t x) { return stowage_clamp(x, INT16_MIN, INT16_MAX); }
-
-static int32_t sigmoid(const uint16_t *table, int32_t x) {
-  const int32_t thrice = 3 * x;
-  const uint32_t distance = (uint32_t)(thrice < 0 ? -thrice : thrice);
-  const uint32_t index = distance >> 9;
-  uint32_t result = UINT32_C(0x7FFF) << 10;
-  if (index < 255)
-    result =
-        ((uint32_t)table[index] << 9) + (distance & 0x1FFU) * ((uint32_t)table[index + 1] - table[index]);
-  result = thrice >= 0 ? result + (1U << 9) : (1U << 25) - result + (1U << 9) - 1;
-  return (int32_t)(result >> 10);
-}
-
-static int32_t hyperbolic_tangent(const uint16_t *table, int32_t x, int32_t shift) {
-  const int32_t thrice = x * (3 << shift);
-  const uint32_t distance = (uint32_t)(thrice < 0 ? -thrice : thrice);
-  const uint32_t index = distance >> 8;
-  const int32_t half = INT32_C(1) << 23;
-  int32_t result = INT32_C(0xFFFF) << 8;
-  if (index < 255)
-    result = (int32_t)(((uint32_t)table[index] << 8) +
-                       (distance & 0xFFU) * ((uint32_t)table[index + 1] - table[index]));
-  result = thrice >= 0 ? result - half + (1 << 7) : -result + half + (1 << 7) - 1;
-  return result >> 8;
-}
 
 static int32_t layer_number(const stowage_gate_layer *layer, const int8_t *input, int32_t length,
                             int32_t cell) {
@@ -47,7 +23,7 @@ static int32_t gate_number(const stowage_lstm_layer *layer, int32_t gate, const 
                            const int8_t *last, int32_t cell) {
   const int32_t sum = saturated(layer_number(&layer->from_input[gate], input, layer->inputs, cell) +
                                 layer_number(&layer->from_output[gate], last, layer->cells, cell));
-  return gate == cell_gate ? hyperbolic_tangent(layer->table, sum, 0) : sigmoid(layer->table, sum);
+  return gate == cell_gate ? stowage_tanh(layer->table, 3 * sum) : stowage_sigmoid(layer->table, 3 * sum);
 }
 
 static int32_t scaled(int32_t x, stowage_factor factor) {
@@ -68,7 +44,7 @@ static void one_step(const stowage_lstm_layer *layer, const int8_t *input, int8_
     if (layer->clip > 0) cell = stowage_clamp(cell, -layer->clip, layer->clip);
     state[c] = (int16_t)cell;
     shown = gate_number(layer, output_gate, input, last, c) *
-            hyperbolic_tangent(layer->table, cell, layer->tanh_shift);
+            stowage_tanh(layer->table, cell * (3 << layer->tanh_shift));
     output[c] = (int8_t)stowage_clamp(stowage_add_wrapping(scaled(shown, layer->show), layer->output_zero),
                                       INT8_MIN, INT8_MAX);
   }

@@ -104,6 +104,14 @@ static inline int32_t stowage_scale(int32_t x, int32_t multiplier, int32_t shift
   return stowage_divide(stowage_multiply_high(x, multiplier), -shift);
 }
 
+/* The same for a sum of 64 bits, rounded once: of the multiplier 15 bits count. */
+static inline int32_t stowage_scale_wide(int64_t x, int32_t multiplier, int32_t shift) {
+  const int32_t fraction = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF;
+  const int32_t bits = 15 - shift;
+  const uint64_t product = (uint64_t)x * (uint64_t)fraction;
+  return (int32_t)((int64_t)(product + (UINT64_C(1) << (bits - 1))) >> bits);
+}
+
 static inline int32_t stowage_clamp(int32_t x, int32_t least, int32_t most) {
   return x < least ? least : (x > most ? most : x);
 }

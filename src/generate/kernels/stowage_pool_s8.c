@@ -7,7 +7,7 @@
 
 typedef int8_t element;
 typedef int32_t total;
-typedef stowage_pool_s8_layer pool_layer;
+typedef stowage_pool_layer pool_layer;
 
 static element limited(const pool_layer *layer, total number) {
   return (element)stowage_clamp(number, layer->least, layer->most);

@@ -86,6 +86,21 @@ void stowage_requantize_s8_s16(const stowage_requantize_layer *layer, const int8
   for (; count > 0; count--) *output++ = (int16_t)requantized(layer, *input++, INT16_MIN, INT16_MAX);
 }
 
+void stowage_requantize_s16_u8(const stowage_requantize_layer *layer, const int16_t *input, uint8_t *output,
+                               int32_t count) {
+  for (; count > 0; count--) *output++ = (uint8_t)requantized(layer, *input++, 0, UINT8_MAX);
+}
+
+void stowage_requantize_u8_s16(const stowage_requantize_layer *layer, const uint8_t *input, int16_t *output,
+                               int32_t count) {
+  for (; count > 0; count--) *output++ = (int16_t)requantized(layer, *input++, INT16_MIN, INT16_MAX);
+}
+
+void stowage_requantize_s16_s16(const stowage_requantize_layer *layer, const int16_t *input, int16_t *output,
+                                int32_t count) {
+  for (; count > 0; count--) *output++ = (int16_t)requantized(layer, *input++, INT16_MIN, INT16_MAX);
+}
+
 void stowage_requantize_s16_s32(const stowage_requantize_layer *layer, const int16_t *input, int32_t *output,
                                 int32_t count) {
   for (; count > 0; count--) *output++ = requantized(layer, *input++, INT32_MIN, INT32_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RESIZE_NEAREST_NEIGHBOR, RESIZE_BILINEAR and Resize, one row of the output. */
+/* RESIZE_NEAREST_NEIGHBOR and Resize, one row of the output. */
 #include <string.h>
 
 #include "stowage_kernels.h"
@@ -17,37 +17,6 @@ void stowage_image_resize_nearest(const uint16_t *columns, int32_t width, uint32
   for (c = 0; c < channels; c++)
     stowage_resize_nearest(columns, width, element, (const uint8_t *)input + c * in_plane,
                            (uint8_t *)output + c * out_plane);
-}
-
-void stowage_resize_bilinear_s8(const stowage_resize_s8_layer *layer, const int8_t *first,
-                                const int8_t *second, int32_t distance, int8_t *output) {
-  enum { unit = 1024 };
-  const int32_t half = unit * unit / 2;
-  int32_t i, c;
-  for (i = 0; i < layer->width; i++) {
-    const int32_t left = layer->first[i] * layer->channels, right = layer->second[i] * layer->channels;
-    const int32_t x = layer->distance[i];
-    for (c = 0; c < layer->channels; c++) {
-      const int32_t sum = first[left + c] * (unit - distance) * (unit - x) +
-                          second[left + c] * distance * (unit - x) +
-                          first[right + c] * (unit - distance) * x + second[right + c] * distance * x;
-      *output++ = (int8_t)((sum + (sum > 0 ? half : -half)) / (unit * unit));
-    }
-  }
-}
-
-void stowage_resize_bilinear_f32(const stowage_resize_f32_layer *layer, const float *first,
-                                 const float *second, float distance, float *output) {
-  int32_t i, c;
-  for (i = 0; i < layer->width; i++) {
-    const int32_t left = layer->first[i] * layer->channels, right = layer->second[i] * layer->channels;
-    const float x = layer->distance[i];
-    for (c = 0; c < layer->channels; c++) {
-      *output++ = first[left + c] * (1.0F - distance) * (1.0F - x) +
-                  second[left + c] * distance * (1.0F - x) + first[right + c] * (1.0F - distance) * x +
-                  second[right + c] * distance * x;
-    }
-  }
 }
 
 static double at_place(const stowage_image_resize_layer *layer, const float *row, int32_t x) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TRANSPOSE_CONV, for a file that defines the types `element`, `total` (of sums) and `conv_layer`, the functions
- * `product` (of an input and a weight) and `result`, and the macro TRANSPOSED, the name. Each output sums up its
- * products in the order of the input. */
+/* TRANSPOSE_CONV, for a file that defines the types `element`, `weight`, `total` (of sums) and `conv_layer`, the
+ * functions `product` (of an input and a weight) and `result`, and the macro TRANSPOSED, the name. Each output sums
+ * up its products in the order of the input. */
 #include "stowage_windows.h"
 
 void TRANSPOSED(const conv_layer *layer, int32_t stride_high, const void *const *rows, int32_t phase,
@@ -22,7 +22,7 @@ void TRANSPOSED(const conv_layer *layer, int32_t stride_high, const void *const 
         for (i = first < 0 ? 0 : first; i <= last && i < it->in_width; i++) {
           const int32_t tap = high * it->taps_wide + x + it->before - i * it->stride;
           const element *const in = row + i * it->in_channels;
-          const element *const weights = layer->weights + (c * window + tap) * it->in_channels;
+          const weight *const weights = (const weight *)layer->weights + (c * window + tap) * it->in_channels;
           for (k = 0; k < it->in_channels; k++) sum += product(layer, in[k], weights[k]);
         }
       }

@@ -5,12 +5,13 @@
 #define TRANSPOSED stowage_transposed_f32
 
 typedef float element;
+typedef float weight;
 typedef float total;
 typedef stowage_conv_f32_layer conv_layer;
 
-static total product(const conv_layer *layer, element x, element weight) {
+static total product(const conv_layer *layer, element x, weight w) {
   (void)layer;
-  return x * weight;
+  return x * w;
 }
 
 static element result(const conv_layer *layer, total sum, int32_t channel) {

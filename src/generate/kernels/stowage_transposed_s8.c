@@ -5,11 +5,12 @@
 #define TRANSPOSED stowage_transposed_s8
 
 typedef int8_t element;
+typedef int8_t weight;
 typedef uint32_t total; /* modulo 2^32 */
 typedef stowage_conv_s8_layer conv_layer;
 
-static total product(const conv_layer *layer, element x, element weight) {
-  return (total)((x - layer->input_zero) * weight);
+static total product(const conv_layer *layer, element x, weight w) {
+  return (total)((x - layer->input_zero) * w);
 }
 
 static element result(const conv_layer *layer, total sum, int32_t channel) {

@@ -40,6 +40,28 @@ void stowage_conv_s8(const stowage_conv_s8_layer *layer, const void *const *rows
 /* DEPTHWISE_CONV_2D; weights are [taps_high][taps_wide][out_channels]. */
 void stowage_depthwise_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output);
 
+/* Layers of other integers. Weights are as above, biases as the model has them. */
+typedef struct {
+  stowage_window_shape shape;
+  int32_t groups;
+  const void *weights; /* of uint8; of int8 for inputs of int16 */
+  const void *bias;    /* of 32 bits; of 64 bits for _s16; may be null */
+  const int32_t *multiplier;
+  const int8_t *shift;
+  int32_t input_zero;
+  int32_t weights_zero;
+  int32_t output_zero;
+  int32_t least;
+  int32_t most;
+} stowage_layer;
+
+void stowage_conv_u8(const stowage_layer *layer, const void *const *rows, uint8_t *output);
+void stowage_conv_s16(const stowage_layer *layer, const void *const *rows, int16_t *output);
+void stowage_conv_s16_b32(const stowage_layer *layer, const void *const *rows, int16_t *output);
+void stowage_depthwise_u8(const stowage_layer *layer, const void *const *rows, uint8_t *output);
+void stowage_depthwise_s16(const stowage_layer *layer, const void *const *rows, int16_t *output);
+void stowage_depthwise_s16_b32(const stowage_layer *layer, const void *const *rows, int16_t *output);
+
 /* CONV_2D of an input whose channels are planes; `first` is the first row under the window. */
 void stowage_conv_planes_s8(const stowage_conv_s8_layer *layer, uint8_t *const *memory,
                             const stowage_place *planes, int32_t in_height, int32_t first, int32_t dilation,
@@ -84,15 +106,25 @@ void stowage_transposed_f32(const stowage_conv_f32_layer *layer, int32_t stride_
                             int32_t phase, float *output);
 void stowage_transposed_s8(const stowage_conv_s8_layer *layer, int32_t stride_high, const void *const *rows,
                            int32_t phase, int8_t *output);
+void stowage_transposed_u8(const stowage_layer *layer, int32_t stride_high, const void *const *rows,
+                           int32_t phase, uint8_t *output);
+void stowage_transposed_s16(const stowage_layer *layer, int32_t stride_high, const void *const *rows,
+                            int32_t phase, int16_t *output);
+void stowage_transposed_s16_b32(const stowage_layer *layer, int32_t stride_high, const void *const *rows,
+                                int32_t phase, int16_t *output);
 
 typedef struct {
   stowage_window_shape shape;
   int32_t least;
   int32_t most;
-} stowage_pool_s8_layer;
+} stowage_pool_layer;
 
-void stowage_average_pool_s8(const stowage_pool_s8_layer *layer, const void *const *rows, int8_t *output);
-void stowage_max_pool_s8(const stowage_pool_s8_layer *layer, const void *const *rows, int8_t *output);
+void stowage_average_pool_s8(const stowage_pool_layer *layer, const void *const *rows, int8_t *output);
+void stowage_average_pool_u8(const stowage_pool_layer *layer, const void *const *rows, uint8_t *output);
+void stowage_average_pool_s16(const stowage_pool_layer *layer, const void *const *rows, int16_t *output);
+void stowage_max_pool_s8(const stowage_pool_layer *layer, const void *const *rows, int8_t *output);
+void stowage_max_pool_u8(const stowage_pool_layer *layer, const void *const *rows, uint8_t *output);
+void stowage_max_pool_s16(const stowage_pool_layer *layer, const void *const *rows, int16_t *output);
 
 typedef struct {
   stowage_window_shape shape;
@@ -111,12 +143,24 @@ void stowage_average_pool_columns_f32(const stowage_pool_f32_layer *layer, const
                                       float *output);
 
 /* The same pools over all rows, one row after the other. */
-void stowage_average_pool_add_s8(const stowage_pool_s8_layer *layer, const int8_t *row, int32_t *sums);
-void stowage_average_pool_end_s8(const stowage_pool_s8_layer *layer, int32_t rows, const int32_t *sums,
+void stowage_average_pool_add_s8(const stowage_pool_layer *layer, const int8_t *row, int32_t *sums);
+void stowage_average_pool_end_s8(const stowage_pool_layer *layer, int32_t rows, const int32_t *sums,
                                  int8_t *output);
-void stowage_max_pool_add_s8(const stowage_pool_s8_layer *layer, const int8_t *row, int32_t *most);
-void stowage_max_pool_end_s8(const stowage_pool_s8_layer *layer, int32_t rows, const int32_t *most,
+void stowage_max_pool_add_s8(const stowage_pool_layer *layer, const int8_t *row, int32_t *most);
+void stowage_max_pool_end_s8(const stowage_pool_layer *layer, int32_t rows, const int32_t *most,
                              int8_t *output);
+void stowage_average_pool_add_u8(const stowage_pool_layer *layer, const uint8_t *row, int32_t *sums);
+void stowage_average_pool_end_u8(const stowage_pool_layer *layer, int32_t rows, const int32_t *sums,
+                                 uint8_t *output);
+void stowage_max_pool_add_u8(const stowage_pool_layer *layer, const uint8_t *row, int32_t *most);
+void stowage_max_pool_end_u8(const stowage_pool_layer *layer, int32_t rows, const int32_t *most,
+                             uint8_t *output);
+void stowage_average_pool_add_s16(const stowage_pool_layer *layer, const int16_t *row, int32_t *sums);
+void stowage_average_pool_end_s16(const stowage_pool_layer *layer, int32_t rows, const int32_t *sums,
+                                  int16_t *output);
+void stowage_max_pool_add_s16(const stowage_pool_layer *layer, const int16_t *row, int32_t *most);
+void stowage_max_pool_end_s16(const stowage_pool_layer *layer, int32_t rows, const int32_t *most,
+                              int16_t *output);
 void stowage_average_pool_add_f32(const stowage_pool_f32_layer *layer, const float *row, float *sums);
 void stowage_average_pool_end_f32(const stowage_pool_f32_layer *layer, int32_t rows, const float *sums,
                                   float *output);

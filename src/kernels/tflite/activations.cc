@@ -1,14 +1,15 @@
-// Activations of one input: float32 by formula, int8 by a table of 256 results, computed in advance in the
-// steps of the reference kernels.
+// Activations of one input: float32 and int16 by formula, int8 and uint8 by a table of 256 results, computed in
+// advance in the steps of the reference kernels.
 //
-// Cost: one look-up per int8 number. Source: gemmlowp's fixed-point functions; the steps of TensorFlow Lite
+// Cost: one look-up per number of 8 bits. Source: gemmlowp's fixed-point functions; the steps of TensorFlow Lite
 // Micro's kernels.
+
+#include "kernels/tflite/activations.h"
 
 #include <array>
 #include <cmath>
 
 #include "kernels/tflite/families.h"
-#include "kernels/tflite/fixed_point.h"
 #include "kernels/tflite/stretch.h"
 
 namespace stowage::kernels {
@@ -21,19 +22,19 @@ void expect_unary(const Operands& operands) {
   operands.expect_alike(0);
 }
 
-/// Calls `make` once for each int8 number.
-template <typename Make>
-Kernel table_kernel(const Operands& operands, const Make& make) {
-  if (operands.output().dtype != DType::int8) refuse_type(operands);
-  constexpr int least = -128;
-  std::array<std::int8_t, 256> table{};
-  for (int x = least; x < -least; ++x) {
-    const std::int32_t result = make(static_cast<std::int32_t>(x));
-    table[static_cast<std::size_t>(x - least)] =
-        static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(result));
+/// Calls `make` once for each number of 8 bits, or for each number of the input.
+template <typename Number, typename Make>
+Kernel number_kernel(const Operands& operands, const Make& make) {
+  constexpr Number least = std::numeric_limits<Number>::lowest();
+  if constexpr (sizeof(Number) > 1) {
+    return unary_kernel<Number, Number>(operands, [make](Number x) { return nearest_of<Number>(make(x)); });
+  } else {
+    std::array<Number, 256> table{};
+    for (std::size_t i = 0; i < table.size(); ++i)
+      table[i] = nearest_of<Number>(make(static_cast<std::int32_t>(i) + least));
+    return unary_kernel<Number, Number>(
+        operands, [table](Number x) { return table[static_cast<std::size_t>(x - least)]; });
   }
-  return unary_kernel<std::int8_t, std::int8_t>(
-      operands, [table](std::int8_t x) { return table[static_cast<std::size_t>(x - least)]; });
 }
 
 /// The input of logistic and tanh after rescaling.
@@ -58,15 +59,18 @@ FixedInput fixed_input(const Affine& input) {
   return result;
 }
 
-/// The result of `function` has `bits` more fraction bits than the output.
+void expect_zero_point(const Operands& operands, std::int32_t zero_point) {
+  if (affine_of(operands.output()).zero_point != zero_point)
+    refuse("its output has zero point {}, expected {}", affine_of(operands.output()).zero_point, zero_point);
+}
+
+/// Of int8. The result of `function` has `bits` more fraction bits than the output.
 template <typename Function>
 Kernel squashing_kernel(const Operands& operands, std::int32_t zero_point, int bits,
                         const Function& function) {
-  if (operands.output().dtype != DType::int8) refuse_type(operands);
-  if (affine_of(operands.output()).zero_point != zero_point)
-    refuse("its output has zero point {}, expected {}", affine_of(operands.output()).zero_point, zero_point);
+  expect_zero_point(operands, zero_point);
   const FixedInput input = fixed_input(affine_of(operands.input(0)));
-  return table_kernel(operands, [&](std::int32_t x) {
+  return number_kernel<std::int8_t>(operands, [&](std::int32_t x) {
     const std::int32_t difference = x - input.zero_point;
     if (difference <= -input.radius) return limits_of<std::int8_t>().least;
     if (difference >= input.radius) return limits_of<std::int8_t>().most;
@@ -74,21 +78,65 @@ Kernel squashing_kernel(const Operands& operands, std::int32_t zero_point, int b
   });
 }
 
+/// Of int16, by the table.
+template <typename Function>
+Kernel wide_squashing_kernel(const Operands& operands, const Function& function) {
+  return unary_kernel<std::int16_t, std::int16_t>(
+      operands, [input = table_input_of(operands), function, table = SigmoidTable()](std::int16_t x) {
+        return function(table, input.of(x));
+      });
+}
+
+/// The steps of LiteRT's table, which also has uint8; TensorFlow Lite Micro has none.
+template <typename Number, typename Function>
+Kernel real_kernel(const Operands& operands, const Function& function) {
+  const Affine input = affine_of(operands.input(0));
+  const Affine output = affine_of(operands.output());
+  const float inverse = 1 / output.scale;
+  return number_kernel<Number>(operands, [&](std::int32_t number) {
+    const float x = input.scale * static_cast<float>(number - input.zero_point);
+    constexpr float largest = 1 << 20;
+    return static_cast<std::int32_t>(std::clamp(std::round(function(x) * inverse), -largest, largest)) +
+           output.zero_point;
+  });
+}
+
+float logistic(float x) { return 1.0F / (1.0F + std::exp(-x)); }
+
 Kernel prepare_logistic(const Signature& signature) {
   const Operands operands(signature);
   expect_unary(operands);
-  if (operands.output().dtype == DType::float32) {
-    return unary_kernel<float, float>(operands, [](float x) { return 1.0F / (1.0F + std::exp(-x)); });
+  switch (operands.output().dtype) {
+    case DType::float32:
+      return unary_kernel<float, float>(operands, logistic);
+    case DType::uint8:
+      return real_kernel<std::uint8_t>(operands, logistic);
+    case DType::int8:
+      return squashing_kernel(operands, -128, 31 - 8, [](auto x) { return gemmlowp::logistic(x); });
+    case DType::int16:
+      return wide_squashing_kernel(
+          operands, [](const SigmoidTable& table, std::int32_t thrice) { return table.sigmoid_at(thrice); });
+    default:
+      refuse_type(operands);
   }
-  return squashing_kernel(operands, -128, 31 - 8, [](auto x) { return gemmlowp::logistic(x); });
 }
 
 Kernel prepare_tanh(const Signature& signature) {
   const Operands operands(signature);
   expect_unary(operands);
-  if (operands.output().dtype == DType::float32)
-    return unary_kernel<float, float>(operands, [](float x) { return std::tanh(x); });
-  return squashing_kernel(operands, 0, 31 - 7, [](auto x) { return gemmlowp::tanh(x); });
+  switch (operands.output().dtype) {
+    case DType::float32:
+      return unary_kernel<float, float>(operands, [](float x) { return std::tanh(x); });
+    case DType::uint8:
+      return real_kernel<std::uint8_t>(operands, [](float x) { return std::tanh(x); });
+    case DType::int8:
+      return squashing_kernel(operands, 0, 31 - 7, [](auto x) { return gemmlowp::tanh(x); });
+    case DType::int16:
+      return wide_squashing_kernel(
+          operands, [](const SigmoidTable& table, std::int32_t thrice) { return table.tanh_at(thrice); });
+    default:
+      refuse_type(operands);
+  }
 }
 
 /// The output number nearest to a real, within its limits.
@@ -98,43 +146,13 @@ std::int32_t nearest(float real, const Affine& affine) {
   return affine.zero_point + static_cast<std::int32_t>(std::clamp(rounded, -largest, largest));
 }
 
-/// Rescales to the output and clamps to the limits.
-Kernel clamping_kernel(const Operands& operands, const RealLimits& limits) {
-  expect_unary(operands);
-  if (operands.output().dtype == DType::float32) {
-    return unary_kernel<float, float>(operands, [limits](float x) {
-      return x > limits.most ? limits.most : x < limits.least ? limits.least : x;
-    });
-  }
-  if (operands.output().dtype != DType::int8) refuse_type(operands);
-  const Affine input = affine_of(operands.input(0));
-  const Affine output = affine_of(operands.output());
-  const Multiplier factor =
-      multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
-  Limits type = limits_of<std::int8_t>();
-  type.least = std::max(type.least, nearest(limits.least, output));
-  type.most = std::min(type.most, nearest(limits.most, output));
-  if (type.least > type.most) refuse("its output has no number between its limits");
-  return table_kernel(operands, [&](std::int32_t x) {
-    return type.clamp(wrapping_add(scale(x - input.zero_point, factor), output.zero_point));
-  });
-}
-
-Kernel prepare_relu(const Signature& signature) { return clamping_kernel(Operands(signature), {.least = 0}); }
-
-Kernel prepare_relu_n1_to_1(const Signature& signature) {
-  return clamping_kernel(Operands(signature), {-1, 1});
-}
-
-Kernel prepare_relu_0_to_1(const Signature& signature) {
-  return clamping_kernel(Operands(signature), {0, 1});
-}
-
-/// RELU6 of int8 keeps its numbers unchanged.
-Kernel prepare_relu6(const Signature& signature) {
-  const Operands operands(signature);
-  if (operands.output().dtype == DType::int8) expect_same_quantization(operands.input(0), operands.output());
-  return clamping_kernel(operands, {0, 6});
+/// The limits of RELU and its like; those of float32 otherwise.
+RealLimits limits_of_type(std::string_view type) {
+  if (type == "RELU") return {.least = 0};
+  if (type == "RELU6") return {0, 6};
+  if (type == "RELU_0_TO_1") return {0, 1};
+  if (type == "RELU_N1_TO_1") return {-1, 1};
+  return {};
 }
 
 /// A factor that may be negative.
@@ -144,21 +162,33 @@ Multiplier signed_multiplier_of(float factor) {
   return result;
 }
 
+Kernel quantized_slopes(const Operands& operands) {
+  return for_quantized(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+    return number_kernel<Number>(operands, [it = slopes_of(operands)](std::int32_t x) { return it.of(x); });
+  });
+}
+
+/// RELU6 of int8 keeps its numbers unchanged.
+Kernel prepare_relu(const Signature& signature) {
+  const Operands operands(signature);
+  expect_unary(operands);
+  if (operands.output().dtype == DType::float32) {
+    return unary_kernel<float, float>(operands, [limits = limits_of_type(operands.type())](float x) {
+      return x > limits.most ? limits.most : x < limits.least ? limits.least : x;
+    });
+  }
+  if (operands.type() == "RELU6" && operands.output().dtype == DType::int8)
+    expect_same_quantization(operands.input(0), operands.output());
+  return quantized_slopes(operands);
+}
+
 Kernel prepare_leaky_relu(const Signature& signature) {
   const Operands operands(signature);
   expect_unary(operands);
   const float slope = operands.real("alpha");
   if (operands.output().dtype == DType::float32)
     return unary_kernel<float, float>(operands, [slope](float x) { return x > 0 ? x : x * slope; });
-  if (operands.output().dtype != DType::int8) refuse_type(operands);
-  const Affine input = affine_of(operands.input(0));
-  const Affine output = affine_of(operands.output());
-  const Multiplier straight = signed_multiplier_of(input.scale / output.scale);
-  const Multiplier sloped = signed_multiplier_of(input.scale * slope / output.scale);
-  return table_kernel(operands, [&](std::int32_t number) {
-    const std::int32_t x = number - input.zero_point;
-    return wrapping_add(scale(x, x >= 0 ? straight : sloped), output.zero_point);
-  });
+  return quantized_slopes(operands);
 }
 
 /// The mantissa in 16 bits, rounded.
@@ -171,7 +201,7 @@ std::int16_t saturated(std::int64_t x) {
   return static_cast<std::int16_t>(std::clamp<std::int64_t>(x, -32768, 32767));
 }
 
-/// x * min(max(x + 3, 0), 6) / 6 of int8 numbers: x with 7 spare bits, times a fraction in 16 bits.
+/// x * min(max(x + 3, 0), 6) / 6 of numbers of 8 bits: x with 7 spare bits, times a fraction in 16 bits.
 struct HardSwish {
   Affine input{};
   Affine output{};
@@ -204,14 +234,15 @@ Kernel prepare_hard_swish(const Signature& signature) {
     return unary_kernel<float, float>(operands,
                                       [](float x) { return x * std::min(6.0F, std::max(0.0F, x + 3)) / 6; });
   }
-  if (operands.output().dtype != DType::int8) refuse_type(operands);
   HardSwish it{.input = affine_of(operands.input(0)), .output = affine_of(operands.output())};
   const float fine_scale = (1.0F / 128.0F) * it.input.scale;
   it.to_output = multiplier_of(static_cast<double>(fine_scale / it.output.scale));
   it.to_fraction = multiplier_of(static_cast<double>(fine_scale / (3.0F / 32768.0F)));
   if (it.to_output.shift > 0)
     refuse("its input's scale {} is too large for its output's {}", it.input.scale, it.output.scale);
-  return table_kernel(operands, [&](std::int32_t x) { return it.of(x); });
+  return for_byte(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+    return number_kernel<Number>(operands, [&](std::int32_t x) { return it.of(x); });
+  });
 }
 
 Kernel prepare_elu(const Signature& signature) {
@@ -220,19 +251,40 @@ Kernel prepare_elu(const Signature& signature) {
   const auto elu = [](float x) { return x < 0 ? std::exp(x) - 1.0F : x; };
   if (operands.output().dtype == DType::float32)
     return unary_kernel<float, float>(operands, [](float x) { return x < 0 ? std::expm1(x) : x; });
-  if (operands.output().dtype != DType::int8) refuse_type(operands);
-  const Affine input = affine_of(operands.input(0));
-  const Affine output = affine_of(operands.output());
-  const float inverse = 1 / output.scale;
-  return table_kernel(operands, [&](std::int32_t number) {
-    const float x = input.scale * static_cast<float>(number - input.zero_point);
-    constexpr float largest = 1 << 20;
-    return static_cast<std::int32_t>(std::clamp(std::round(elu(x) * inverse), -largest, largest)) +
-           output.zero_point;
-  });
+  return for_byte(operands.output().dtype,
+                  [&]<typename Number>(TypeTag<Number>) { return real_kernel<Number>(operands, elu); });
 }
 
 }  // namespace
+
+Slopes slopes_of(const Operands& operands) {
+  const Affine input = affine_of(operands.input(0));
+  const Affine output = affine_of(operands.output());
+  Slopes result{.input_zero = input.zero_point,
+                .output_zero = output.zero_point,
+                .limits = limits_of(operands.output().dtype)};
+  if (operands.type() == "LEAKY_RELU") {
+    result.above = signed_multiplier_of(input.scale / output.scale);
+    result.below = signed_multiplier_of(input.scale * operands.real("alpha") / output.scale);
+    return result;
+  }
+  const RealLimits limits = limits_of_type(operands.type());
+  result.above = result.below =
+      multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
+  result.limits.least = std::max(result.limits.least, nearest(limits.least, output));
+  result.limits.most = std::min(result.limits.most, nearest(limits.most, output));
+  if (result.limits.least > result.limits.most) refuse("its output has no number between its limits");
+  return result;
+}
+
+TableInput table_input_of(const Operands& operands) {
+  expect_zero_point(operands, 0);
+  if (affine_of(operands.input(0)).zero_point != 0) refuse("its input has a zero point");
+  constexpr float unit = 1.0F / 32768;
+  if (affine_of(operands.output()).scale != unit)
+    refuse("its output has scale {}, expected {}", affine_of(operands.output()).scale, unit);
+  return table_input(affine_of(operands.input(0)).scale, operands.type() == "TANH" ? 1 : 0);
+}
 
 TablePart activation_kernels() {
   return {{"ELU", prepare_elu},
@@ -240,9 +292,9 @@ TablePart activation_kernels() {
           {"LEAKY_RELU", prepare_leaky_relu},
           {"LOGISTIC", prepare_logistic},
           {"RELU", prepare_relu},
-          {"RELU6", prepare_relu6},
-          {"RELU_0_TO_1", prepare_relu_0_to_1},
-          {"RELU_N1_TO_1", prepare_relu_n1_to_1},
+          {"RELU6", prepare_relu},
+          {"RELU_0_TO_1", prepare_relu},
+          {"RELU_N1_TO_1", prepare_relu},
           {"TANH", prepare_tanh}};
 }
 

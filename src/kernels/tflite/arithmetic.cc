@@ -92,12 +92,10 @@ Kernel prepare_sum(const Signature& signature) {
       return binary_kernel<std::int32_t, std::int32_t>(operands, [](std::int32_t a, std::int32_t b) {
         return wrapping_add(a, is_difference ? wrapping_multiply(b, -1) : b);
       });
-    case DType::int8:
-      return quantized_sum<std::int8_t, is_difference>(operands);
-    case DType::int16:
-      return quantized_sum<std::int16_t, is_difference>(operands);
     default:
-      refuse("element type {} is not supported", name_of(operands.output().dtype));
+      return for_quantized(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+        return quantized_sum<Number, is_difference>(operands);
+      });
   }
 }
 
@@ -126,12 +124,10 @@ Kernel prepare_mul(const Signature& signature) {
     case DType::int32:
       expect_no_activation(operands);
       return binary_kernel<std::int32_t, std::int32_t>(operands, wrapping_multiply);
-    case DType::int8:
-      return quantized_product<std::int8_t>(operands);
-    case DType::int16:
-      return quantized_product<std::int16_t>(operands);
     default:
-      refuse("element type {} is not supported", name_of(operands.output().dtype));
+      return for_quantized(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+        return quantized_product<Number>(operands);
+      });
   }
 }
 
@@ -189,6 +185,7 @@ Kernel prepare_division(const Signature& signature) {
 }
 
 /// The square of the difference on the common scale, which has 7 bits to spare so that it fits.
+template <typename Number>
 Kernel quantized_squared_difference(const Operands& operands) {
   constexpr int spare_bits = 7;
   const double unit = twice_larger_scale(operands);
@@ -196,11 +193,10 @@ Kernel quantized_squared_difference(const Operands& operands) {
   const Affine output = affine_of(operands.output());
   const double shifted = static_cast<double>(static_cast<float>(1 << (2 * spare_bits)) * output.scale);
   const Multiplier factor = multiplier_of(unit * unit / shifted);
-  return binary_kernel<std::int8_t, std::int8_t>(operands, [=](std::int8_t a, std::int8_t b) {
+  return binary_kernel<Number, Number>(operands, [=](Number a, Number b) {
     const std::int32_t difference = common.first(a) - common.second(b);
     const std::int32_t square = wrapping_multiply(difference, difference);
-    return static_cast<std::int8_t>(
-        limits_of<std::int8_t>().clamp(wrapping_add(scale(square, factor), output.zero_point)));
+    return nearest_of<Number>(wrapping_add(scale(square, factor), output.zero_point));
   });
 }
 
@@ -216,10 +212,10 @@ Kernel prepare_squared_difference(const Signature& signature) {
         const std::int32_t difference = wrapping_add(a, wrapping_multiply(b, -1));
         return wrapping_multiply(difference, difference);
       });
-    case DType::int8:
-      return quantized_squared_difference(operands);
     default:
-      refuse("element type {} is not supported", name_of(operands.output().dtype));
+      return for_byte(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+        return quantized_squared_difference<Number>(operands);
+      });
   }
 }
 
@@ -280,8 +276,11 @@ Kernel prepare_comparison(const Signature& signature) {
     });
   }
   const bool is_quantized = operands.input(0).quantization != nullptr;
-  if (is_quantized && dtype == DType::int8) return quantized_comparison<relation, std::int8_t>(operands);
-  if (is_quantized && dtype == DType::uint8) return quantized_comparison<relation, std::uint8_t>(operands);
+  if (is_quantized && (dtype == DType::int8 || dtype == DType::uint8)) {
+    return for_byte(dtype, [&]<typename Number>(TypeTag<Number>) {
+      return quantized_comparison<relation, Number>(operands);
+    });
+  }
   return for_number(dtype, [&]<typename Element>(TypeTag<Element>) {
     return binary_kernel<Element, std::uint8_t>(
         operands, [](Element a, Element b) { return static_cast<std::uint8_t>(holds<relation>(a, b)); });
@@ -300,15 +299,8 @@ Kernel prepare_logical(const Signature& signature) {
   });
 }
 
-/// PRELU: the second input is the slope of negative numbers.
-Kernel prepare_prelu(const Signature& signature) {
-  const Operands operands(signature);
-  expect_binary(operands);
-  operands.expect_alike(0);
-  if (operands.output().dtype == DType::float32)
-    return binary_kernel<float, float>(operands, [](float x, float slope) { return x >= 0 ? x : x * slope; });
-  if (operands.output().dtype != DType::int8)
-    refuse("element type {} is not supported", name_of(operands.output().dtype));
+template <typename Number>
+Kernel quantized_prelu(const Operands& operands) {
   const Affine input = affine_of(operands.input(0));
   const Affine slopes = affine_of(operands.input(1));
   const Affine output = affine_of(operands.output());
@@ -317,12 +309,23 @@ Kernel prepare_prelu(const Signature& signature) {
   const Multiplier sloped =
       multiplier_of(static_cast<double>(input.scale) * static_cast<double>(slopes.scale) /
                     static_cast<double>(output.scale));
-  return binary_kernel<std::int8_t, std::int8_t>(operands, [=](std::int8_t number, std::int8_t slope) {
+  return binary_kernel<Number, Number>(operands, [=](Number number, Number slope) {
     const std::int32_t x = number - input.zero_point;
     const std::int32_t result =
         x >= 0 ? scale(x, straight) : scale(wrapping_multiply(x, slope - slopes.zero_point), sloped);
-    return static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(result, output.zero_point)));
+    return nearest_of<Number>(wrapping_add(result, output.zero_point));
   });
+}
+
+/// PRELU: the second input is the slope of negative numbers.
+Kernel prepare_prelu(const Signature& signature) {
+  const Operands operands(signature);
+  expect_binary(operands);
+  operands.expect_alike(0);
+  if (operands.output().dtype == DType::float32)
+    return binary_kernel<float, float>(operands, [](float x, float slope) { return x >= 0 ? x : x * slope; });
+  return for_byte(operands.output().dtype,
+                  [&]<typename Number>(TypeTag<Number>) { return quantized_prelu<Number>(operands); });
 }
 
 Kernel prepare_select(const Signature& signature) {

@@ -47,21 +47,26 @@ Requantization requantization_of(const Operands& operands, const Argument& input
   return result;
 }
 
-void use_single_product(const Operands& operands, Requantization& it) {
+void use_single_product(const Operands& operands, Requantization& it, const LayerPlaces& places) {
   const Quantization& weights = *operands.input(1).quantization;
   if (weights.scales.size() != 1) return;
-  const float product = affine_of(operands.input(0)).scale * weights.scales.front();
+  const float product = affine_of(operands.input(places.data)).scale * weights.scales.front();
   const double factor =
       static_cast<double>(product) / static_cast<double>(affine_of(operands.output()).scale);
   std::ranges::fill(it.factors, multiplier_of(factor));
 }
 
-bool is_integer_layer(const Operands& operands) {
+void expect_kind_of_weights(const Operands& operands, Requantization& it, const LayerPlaces& places) {
+  if (operands.input(1).dtype == DType::uint8) return use_single_product(operands, it, places);
+  if (it.weights_zero != 0) refuse("its weights have zero point {}, expected 0", it.weights_zero);
+}
+
+bool is_integer_layer(const Operands& operands, const LayerPlaces& places) {
   const auto is_integer = [](DType dtype) {
     return dtype == DType::int8 || dtype == DType::uint8 || dtype == DType::int16;
   };
-  return operands.input(0).dtype == operands.output().dtype && is_integer(operands.input(0).dtype) &&
-         is_integer(operands.input(1).dtype);
+  const DType input = operands.input(places.data).dtype;
+  return input == operands.output().dtype && is_integer(input) && is_integer(operands.input(1).dtype);
 }
 
 std::vector<float> symmetric_scales_of(const Argument& weights, std::int64_t channels) {

@@ -12,6 +12,12 @@
 
 namespace stowage::kernels {
 
+/// Where a layer has its input and its bias; its weights are input 1.
+struct LayerPlaces {
+  std::size_t data = 0;
+  std::size_t bias = 2;
+};
+
 /// Conversion of sums of products to numbers of the output.
 struct Requantization {
   std::vector<Multiplier> factors{};  ///< One for each output channel.
@@ -38,7 +44,10 @@ struct Requantization {
                                                std::size_t axis);
 
 /// TFLite multiplies the scales of a whole fully connected layer in single precision.
-void use_single_product(const Operands& operands, Requantization& it);
+void use_single_product(const Operands& operands, Requantization& it, const LayerPlaces& places = {});
+
+/// Of convolutions only uint8 has another zero point of weights than 0, and one factor, which is computed so, too.
+void expect_kind_of_weights(const Operands& operands, Requantization& it, const LayerPlaces& places = {});
 
 /// The scale of each output channel of weights of int8, whose zero point is 0.
 [[nodiscard]] std::vector<float> symmetric_scales_of(const Argument& weights, std::int64_t channels);
@@ -76,21 +85,23 @@ template <typename Sum = std::int32_t, typename Weight>
 }
 
 /// Whether input, output and weights are integers.
-[[nodiscard]] bool is_integer_layer(const Operands& operands);
+[[nodiscard]] bool is_integer_layer(const Operands& operands, const LayerPlaces& places = {});
 
 /// Makes a kernel for the types of input and output, of weights, and of sums and biases: int8; uint8, as files of before
 /// that specification have it; or int16 with weights of int8, whose sums have 64 bits unless biases have 32.
 template <typename Make>
-[[nodiscard]] Kernel for_integer_layer(const Operands& operands, const Make& make) {
-  const DType input = operands.input(0).dtype;
+[[nodiscard]] Kernel for_integer_layer(const Operands& operands, const LayerPlaces& places,
+                                       const Make& make) {
+  const DType input = operands.input(places.data).dtype;
   const DType weights = operands.input(1).dtype;
-  const bool is_narrow = operands.has_input(2) && operands.input(2).dtype == DType::int32;
+  const bool is_narrow = operands.has_input(places.bias) && operands.input(places.bias).dtype == DType::int32;
   if (input == DType::int8 && weights == DType::int8)
     return make.template operator()<std::int8_t, std::int8_t, std::int32_t>();
   if (input == DType::uint8 && weights == DType::uint8)
     return make.template operator()<std::uint8_t, std::uint8_t, std::int32_t>();
   if (input == DType::int16 && weights == DType::int8) {
-    if (affine_of(operands.input(0)).zero_point != 0 || affine_of(operands.output()).zero_point != 0)
+    if (affine_of(operands.input(places.data)).zero_point != 0 ||
+        affine_of(operands.output()).zero_point != 0)
       refuse("its numbers of int16 have a zero point");
     return is_narrow ? make.template operator()<std::int16_t, std::int8_t, std::int32_t>()
                      : make.template operator()<std::int16_t, std::int8_t, std::int64_t>();

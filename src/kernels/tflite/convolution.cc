@@ -118,13 +118,6 @@ void gather(const Convolution& it, const RowPointers& at, std::int32_t zero, std
   });
 }
 
-/// Only uint8 has another zero point of weights than 0, and one factor, which is computed in single precision.
-void expect_kind_of_weights(const Operands& operands, Requantization& quantization) {
-  if (operands.input(1).dtype == DType::uint8) return use_single_product(operands, quantization);
-  if (quantization.weights_zero != 0)
-    refuse("its weights have zero point {}, expected 0", quantization.weights_zero);
-}
-
 template <typename Number, typename Weight, typename Sum>
 Kernel integer_convolution(const Operands& operands, Convolution it, Requantization quantization) {
   expect_bias(operands, 2, bias_type<Sum>, it.out_channels);
@@ -264,7 +257,7 @@ Kernel prepare_conv_2d(const Signature& signature) {
     return float_convolution(operands, it, real_weights_of(weights, it.out_channels, 0));
   Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 0);
   expect_kind_of_weights(operands, quantization);
-  return for_integer_layer(operands, [&]<typename Number, typename Weight, typename Sum>() {
+  return for_integer_layer(operands, {}, [&]<typename Number, typename Weight, typename Sum>() {
     return integer_convolution<Number, Weight, Sum>(operands, it, quantization);
   });
 }
@@ -285,7 +278,7 @@ Kernel prepare_depthwise_conv_2d(const Signature& signature) {
   if (precision == Precision::float32) return float_depthwise(operands, it, multiplier);
   Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 3);
   expect_kind_of_weights(operands, quantization);
-  return for_integer_layer(operands, [&]<typename Number, typename Weight, typename Sum>() {
+  return for_integer_layer(operands, {}, [&]<typename Number, typename Weight, typename Sum>() {
     return integer_depthwise<Number, Weight, Sum>(operands, it, multiplier, quantization);
   });
 }

@@ -59,16 +59,17 @@ Kernel prepare_function(const Signature& signature) {
 }
 
 /// The distance from the zero point, rescaled if the output has another scale.
+template <typename Number>
 Kernel quantized_absolute(const Operands& operands) {
   const Affine input = affine_of(operands.input(0));
   const Affine output = affine_of(operands.output());
   const bool is_scaled = input.scale != output.scale;
   const Multiplier factor =
       multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
-  return unary_kernel<std::int8_t, std::int8_t>(operands, [=](std::int8_t x) {
+  return unary_kernel<Number, Number>(operands, [=](Number x) {
     const std::int32_t distance = std::abs(x - input.zero_point);
     const std::int32_t scaled = is_scaled ? scale(distance, factor) : distance;
-    return static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(scaled, output.zero_point)));
+    return nearest_of<Number>(wrapping_add(scaled, output.zero_point));
   });
 }
 
@@ -76,8 +77,10 @@ Kernel prepare_abs(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(1, 1);
   operands.expect_alike(0);
-  return operands.output().dtype == DType::int8 ? quantized_absolute(operands)
-                                                : prepare_function<Absolute>(signature);
+  if (operands.output().dtype == DType::float32) return prepare_function<Absolute>(signature);
+  return for_quantized(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+    return quantized_absolute<Number>(operands);
+  });
 }
 
 Kernel prepare_not(const Signature& signature) {

@@ -85,6 +85,17 @@ template <typename Element>
   return {std::numeric_limits<Element>::lowest(), std::numeric_limits<Element>::max()};
 }
 
+/// The number of the type that is nearest to an integer.
+template <typename Number>
+[[nodiscard]] Number nearest_of(std::int32_t value) {
+  return static_cast<Number>(limits_of<Number>().clamp(value));
+}
+
+/// The number in the middle of a type, which stands for 0 where both signs are alike.
+template <typename Number>
+inline constexpr std::int32_t middle_of =
+    std::numeric_limits<Number>::is_signed ? 0 : std::numeric_limits<Number>::max() / 2 + 1;
+
 /// Of int8, uint8 and int16.
 [[nodiscard]] Limits limits_of(DType dtype);
 

@@ -189,7 +189,7 @@ Kernel prepare_fully_connected(const Signature& signature) {
   if (dtype == DType::int16 && it.weights_zero != 0)
     refuse("its weights have zero point {}, expected 0", it.weights_zero);
   use_single_product(operands, it);
-  return for_integer_layer(operands, [&]<typename Number, typename Weight, typename Sum>() {
+  return for_integer_layer(operands, {}, [&]<typename Number, typename Weight, typename Sum>() {
     return integer_layer<Number, Weight, Sum>(operands, layer, it);
   });
 }

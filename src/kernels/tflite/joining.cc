@@ -3,15 +3,19 @@
 // Each part is one run of bytes for each index before the axis. A part may already be in its final
 // place.
 //
-// Cost: bytes of the whole. Source: the definitions of the TFLite operators. Like TensorFlow Lite Micro,
-// requires equal quantization of parts and whole.
+// Cost: bytes of the whole. Source: the definitions of the TFLite operators, and for parts of uint8 that are quantized
+// in another way than the whole, the steps of TensorFlow Lite's reference kernel. Like TensorFlow Lite Micro, requires
+// equal quantization of all other parts and whole.
+
+#include "kernels/tflite/joining.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "kernels/tflite/families.h"
-#include "kernels/tflite/operands.h"
+#include "kernels/tflite/fixed_point.h"
 
 namespace stowage::kernels {
 namespace {
@@ -43,12 +47,22 @@ std::vector<Runs> parts_of(const Argument& whole, std::size_t axis, const Intege
   return result;
 }
 
-Kernel join_kernel(std::vector<Runs> parts) {
-  return {.run = [parts = std::move(parts)](const Pointers& at) {
+void copy_run(const JoinTable& table, const std::byte* from, std::size_t bytes, std::byte* to) {
+  if (table.empty()) {
+    std::memmove(to, from, bytes);
+    return;
+  }
+  for (std::size_t i = 0; i < bytes; ++i)
+    to[i] = static_cast<std::byte>(table[std::to_integer<std::size_t>(from[i])]);
+}
+
+/// `tables` has one for each part.
+Kernel join_kernel(std::vector<Runs> parts, std::vector<JoinTable> tables) {
+  return {.run = [parts = std::move(parts), tables = std::move(tables)](const Pointers& at) {
     for (std::size_t p = 0; p < parts.size(); ++p)
       for (std::size_t i = 0; i < parts[p].count && parts[p].run > 0; ++i)
-        std::memmove(at.outputs[0] + parts[p].begin + i * parts[p].stride, at.inputs[p] + i * parts[p].run,
-                     parts[p].run);
+        copy_run(tables[p], at.inputs[p] + i * parts[p].run, parts[p].run,
+                 at.outputs[0] + parts[p].begin + i * parts[p].stride);
   }};
 }
 
@@ -67,15 +81,17 @@ Kernel prepare_concatenation(const Signature& signature) {
   if (operands.integer("fused_activation_function") != 0) refuse("it has a fused activation");
   const std::size_t axis = axis_of(operands.integer("axis"), output.shape.size());
   Integers extents;
+  std::vector<JoinTable> tables;
   for (std::size_t i = 0; i < operands.inputs(); ++i) {
-    expect_moved(operands, i);
+    operands.expect_alike(i);
+    tables.push_back(join_table_of(operands.input(i), output));
     Shape expected = operands.input(i).shape;
     if (expected.size() != output.shape.size())
       refuse("input {} has {} dimensions, its output {}", i, expected.size(), output.shape.size());
     extents.push_back(std::exchange(expected[axis], output.shape[axis]));
     operands.expect_shape(output, expected, "output");
   }
-  return join_kernel(parts_of(output, axis, extents));
+  return join_kernel(parts_of(output, axis, extents), std::move(tables));
 }
 
 Kernel prepare_pack(const Signature& signature) {
@@ -88,7 +104,8 @@ Kernel prepare_pack(const Signature& signature) {
     expect_moved(operands, i);
     operands.expect_shape(operands.input(i), expected, "input");
   }
-  return join_kernel(parts_of(output, axis, Integers(operands.inputs(), 1)));
+  return join_kernel(parts_of(output, axis, Integers(operands.inputs(), 1)),
+                     std::vector<JoinTable>(operands.inputs()));
 }
 
 /// Omitted outputs have no shape to compare.
@@ -156,6 +173,23 @@ Kernel prepare_split_v(const Signature& signature) {
 }
 
 }  // namespace
+
+JoinTable join_table_of(const Argument& part, const Argument& whole) {
+  if (is_same_quantization(part, whole)) return {};
+  if (part.dtype != DType::uint8) expect_same_quantization(part, whole);
+  const Affine from = affine_of(part);
+  const Affine to = affine_of(whole);
+  const float factor = from.scale * (1 / to.scale);
+  const float term = static_cast<float>(-from.zero_point) * factor;
+  constexpr float largest = 1 << 20;
+  JoinTable table;
+  for (int number = 0; number < 256; ++number) {
+    const float real = std::round(static_cast<float>(number) * factor + term);
+    table.push_back(nearest_of<std::uint8_t>(static_cast<std::int32_t>(std::clamp(real, -largest, largest)) +
+                                             to.zero_point));
+  }
+  return table;
+}
 
 TablePart joining_kernels() {
   return {{"CONCATENATION", prepare_concatenation},

@@ -80,6 +80,20 @@ auto for_size(std::size_t bytes, const Use& use) {
   }
 }
 
+/// Calls `use` with the tag of a type of quantized numbers of 8 bits.
+template <typename Use>
+auto for_byte(DType dtype, const Use& use) {
+  if (dtype == DType::int8) return use(TypeTag<std::int8_t>{});
+  if (dtype == DType::uint8) return use(TypeTag<std::uint8_t>{});
+  refuse("element type {} is not supported", name_of(dtype));
+}
+
+/// The same of 8 or 16 bits.
+template <typename Use>
+auto for_quantized(DType dtype, const Use& use) {
+  return dtype == DType::int16 ? use(TypeTag<std::int16_t>{}) : for_byte(dtype, use);
+}
+
 /// Calls `use` with the tag of the number type.
 template <typename Use>
 auto for_number(DType dtype, const Use& use) {

@@ -1,4 +1,4 @@
-// AVERAGE_POOL_2D and MAX_POOL_2D of int8 and float32.
+// AVERAGE_POOL_2D and MAX_POOL_2D of int8, uint8, int16 and float32.
 //
 // Ignores the padding: an average only counts elements of the input; averages of integers round with
 // halves away from zero.
@@ -125,18 +125,37 @@ Kernel pool_kernel(const Pool& it, Sum first, const Add& add, const Finish& fini
   return kernel;
 }
 
-/// Keeps sums of integers, and their numbers, within 32 bits.
-void expect_few_taps(const Pool& it) {
-  constexpr std::int64_t most = 1 << 22;
+/// Keeps sums of integers with so many bytes, and their numbers, within 32 bits.
+void expect_few_taps(const Pool& it, std::size_t bytes) {
+  const std::int64_t most = bytes == 2 ? 1 << 15 : 1 << 22;
   if (it.height.taps > most || it.width.taps > most || it.height.taps * it.width.taps > most)
     refuse("its filter is {} by {}", it.height.taps, it.width.taps);
+}
+
+/// Numbers of input and output mean the same, so that sums need no scale.
+template <typename Number, bool is_average>
+Kernel quantized_pool(const Operands& operands, const Pool& it) {
+  expect_same_quantization(operands.input(0), operands.output());
+  const Limits limits = activation_limits(operands, limits_of<Number>());
+  if constexpr (is_average) {
+    return pool_kernel<Number>(
+        it, std::int32_t{0}, [](std::int32_t sum, Number number) { return sum + number; },
+        [limits](std::int32_t sum, std::int32_t count) {
+          return static_cast<Number>(limits.clamp(average(sum, count)));
+        });
+  } else {
+    return pool_kernel<Number>(
+        it, std::int32_t{std::numeric_limits<Number>::lowest()},
+        [](std::int32_t most, Number number) { return std::max<std::int32_t>(most, number); },
+        [limits](std::int32_t most, std::int32_t) { return static_cast<Number>(limits.clamp(most)); });
+  }
 }
 
 template <bool is_average>
 Kernel prepare_pool(const Signature& signature) {
   const Operands operands(signature);
   const Pool it = pool_of(operands);
-  expect_few_taps(it);
+  expect_few_taps(it, element_size(operands.output().dtype));
   if (operands.output().dtype == DType::float32) {
     const RealLimits limits = real_activation_limits(operands);
     if constexpr (is_average) {
@@ -150,22 +169,9 @@ Kernel prepare_pool(const Signature& signature) {
           [limits](float most, std::int32_t) { return limits.clamp(most); });
     }
   }
-  if (operands.output().dtype != DType::int8)
-    refuse("element type {} is not supported", name_of(operands.output().dtype));
-  expect_same_quantization(operands.input(0), operands.output());
-  const Limits limits = activation_limits(operands, limits_of<std::int8_t>());
-  if constexpr (is_average) {
-    return pool_kernel<std::int8_t>(
-        it, std::int32_t{0}, [](std::int32_t sum, std::int8_t number) { return sum + number; },
-        [limits](std::int32_t sum, std::int32_t count) {
-          return static_cast<std::int8_t>(limits.clamp(average(sum, count)));
-        });
-  } else {
-    return pool_kernel<std::int8_t>(
-        it, std::int32_t{std::numeric_limits<std::int8_t>::lowest()},
-        [](std::int32_t most, std::int8_t number) { return std::max<std::int32_t>(most, number); },
-        [limits](std::int32_t most, std::int32_t) { return static_cast<std::int8_t>(limits.clamp(most)); });
-  }
+  return for_quantized(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+    return quantized_pool<Number, is_average>(operands, it);
+  });
 }
 
 }  // namespace

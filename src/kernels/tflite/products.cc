@@ -1,7 +1,7 @@
-// BATCH_MATMUL and L2_NORMALIZATION of int8 and float32.
+// BATCH_MATMUL and L2_NORMALIZATION of int8, uint8 and float32.
 //
 // Outer dimensions of matrices are broadcast to an output. Newton's iteration for 1 / sqrt inverts the
-// norm of int8 numbers, five times from 1, in 32 bits.
+// norm of numbers of 8 bits, five times from 1, in 32 bits.
 //
 // Cost: outputs * length of a row; a few multiplications per number. Source: the steps of TensorFlow Lite's
 // reference kernels.
@@ -74,7 +74,8 @@ MatrixProduct matrix_product_of(const Operands& operands) {
   return it;
 }
 
-Kernel int8_matmul(const Operands& operands, const MatrixProduct& it) {
+template <typename Number>
+Kernel quantized_matmul(const Operands& operands, const MatrixProduct& it) {
   const Affine a = affine_of(operands.input(0));
   const Affine b = affine_of(operands.input(1));
   const Affine output = affine_of(operands.output());
@@ -84,13 +85,12 @@ Kernel int8_matmul(const Operands& operands, const MatrixProduct& it) {
     it.for_outputs([&](std::int64_t row, std::int64_t column, std::int64_t out) {
       std::uint32_t sum = 0;
       for (std::int64_t k = 0; k < it.a.columns; ++k) {
-        const std::int32_t x = at.input<std::int8_t>(0)[row + k * it.a.column_stride] - a.zero_point;
-        const std::int32_t y = at.input<std::int8_t>(1)[column + k * it.b.row_stride] - b.zero_point;
+        const std::int32_t x = at.input<Number>(0)[row + k * it.a.column_stride] - a.zero_point;
+        const std::int32_t y = at.input<Number>(1)[column + k * it.b.row_stride] - b.zero_point;
         sum += static_cast<std::uint32_t>(wrapping_multiply(x, y));
       }
       const std::int32_t scaled = scale(static_cast<std::int32_t>(sum), factor);
-      at.output<std::int8_t>(0)[out] =
-          static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(scaled, output.zero_point)));
+      at.output<Number>(0)[out] = nearest_of<Number>(wrapping_add(scaled, output.zero_point));
     });
   }};
 }
@@ -98,9 +98,10 @@ Kernel int8_matmul(const Operands& operands, const MatrixProduct& it) {
 Kernel prepare_batch_matmul(const Signature& signature) {
   const Operands operands(signature);
   const MatrixProduct it = matrix_product_of(operands);
-  if (operands.output().dtype == DType::int8) return int8_matmul(operands, it);
-  if (operands.output().dtype != DType::float32)
-    refuse("element type {} is not supported", name_of(operands.output().dtype));
+  if (operands.output().dtype != DType::float32) {
+    return for_byte(operands.output().dtype,
+                    [&]<typename Number>(TypeTag<Number>) { return quantized_matmul<Number>(operands, it); });
+  }
   return {.run = [it](const Pointers& at) {
     it.for_outputs([&](std::int64_t row, std::int64_t column, std::int64_t out) {
       float sum = 0;
@@ -135,8 +136,9 @@ Multiplier inverse_root(std::int32_t x) {
   return {root.raw(), -shift};
 }
 
-/// Normalizes a row of int8 to scale 1/128.
-void normalize(std::int32_t zero_point, const std::int8_t* input, std::int8_t* output, std::int64_t length) {
+/// Normalizes a row to scale 1/128.
+template <typename Number>
+void normalize(std::int32_t zero_point, const Number* input, Number* output, std::int64_t length) {
   constexpr int fraction_bits = 7;
   std::uint32_t squares = 0;
   for (std::int64_t i = 0; i < length; ++i)
@@ -144,8 +146,7 @@ void normalize(std::int32_t zero_point, const std::int8_t* input, std::int8_t* o
   Multiplier factor = inverse_root(static_cast<std::int32_t>(squares));
   factor.shift += fraction_bits;
   for (std::int64_t i = 0; i < length; ++i)
-    output[i] =
-        static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(scale(input[i] - zero_point, factor)));
+    output[i] = nearest_of<Number>(scale(input[i] - zero_point, factor) + middle_of<Number>);
 }
 
 void normalize(const float* input, float* output, std::int64_t length) {
@@ -154,6 +155,22 @@ void normalize(const float* input, float* output, std::int64_t length) {
   for (std::int64_t i = 0; i < length; ++i) squares += input[i] * input[i];
   const float norm = std::max(std::sqrt(squares), least);
   for (std::int64_t i = 0; i < length; ++i) output[i] = input[i] / norm;
+}
+
+template <typename Number>
+Kernel quantized_l2_normalization(const Operands& operands, std::int64_t rows, std::int64_t length) {
+  const Affine output = affine_of(operands.output());
+  if (output.scale != 1.0F / 128 || output.zero_point != middle_of<Number>)
+    refuse("its output has scale {} and zero point {}, expected 1/128 and {}", output.scale,
+           output.zero_point, middle_of<Number>);
+  constexpr std::int64_t longest = 32768;  // squares of at most 255, in 31 bits
+  const std::int32_t zero_point = affine_of(operands.input(0)).zero_point;
+  if (length > longest || limits_of<Number>().clamp(zero_point) != zero_point)
+    refuse("its rows have {} numbers, expected at most {}", length, longest);
+  return {.run = [=](const Pointers& at) {
+    for (std::int64_t row = 0; row < rows; ++row)
+      normalize(zero_point, at.input<Number>(0) + row * length, at.output<Number>(0) + row * length, length);
+  }};
 }
 
 Kernel prepare_l2_normalization(const Signature& signature) {
@@ -172,21 +189,9 @@ Kernel prepare_l2_normalization(const Signature& signature) {
         normalize(at.input<float>(0) + row * length, at.output<float>(0) + row * length, length);
     }};
   }
-  if (operands.output().dtype != DType::int8)
-    refuse("element type {} is not supported", name_of(operands.output().dtype));
-  const Affine output = affine_of(operands.output());
-  if (output.scale != 1.0F / 128 || output.zero_point != 0)
-    refuse("its output has scale {} and zero point {}, expected 1/128 and 0", output.scale,
-           output.zero_point);
-  constexpr std::int64_t longest = 32768;  // squares of at most 255, in 31 bits
-  const std::int32_t zero_point = affine_of(operands.input(0)).zero_point;
-  if (length > longest || zero_point < -128 || zero_point > 127)
-    refuse("its rows have {} numbers, expected at most {}", length, longest);
-  return {.run = [=](const Pointers& at) {
-    for (std::int64_t row = 0; row < rows; ++row)
-      normalize(zero_point, at.input<std::int8_t>(0) + row * length, at.output<std::int8_t>(0) + row * length,
-                length);
-  }};
+  return for_byte(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+    return quantized_l2_normalization<Number>(operands, rows, length);
+  });
 }
 
 }  // namespace

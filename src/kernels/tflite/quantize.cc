@@ -46,30 +46,19 @@ Kernel requantize(const Operands& operands, const Affine& output) {
   });
 }
 
-/// Calls `use` with the tag of an integer type for quantized numbers.
+/// Quantized numbers may have 32 bits here.
 template <typename Use>
-Kernel for_quantized(DType dtype, const Use& use) {
-  switch (dtype) {
-    case DType::int8:
-      return use(TypeTag<std::int8_t>{});
-    case DType::uint8:
-      return use(TypeTag<std::uint8_t>{});
-    case DType::int16:
-      return use(TypeTag<std::int16_t>{});
-    case DType::int32:
-      return use(TypeTag<std::int32_t>{});
-    default:
-      refuse("element type {} is not supported", name_of(dtype));
-  }
+Kernel for_quantized_or_int32(DType dtype, const Use& use) {
+  return dtype == DType::int32 ? use(TypeTag<std::int32_t>{}) : for_quantized(dtype, use);
 }
 
 Kernel prepare_quantize(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(1, 1);
   const Affine output = affine_of(operands.output());
-  return for_quantized(operands.output().dtype, [&]<typename Output>(TypeTag<Output>) {
+  return for_quantized_or_int32(operands.output().dtype, [&]<typename Output>(TypeTag<Output>) {
     if (operands.input(0).dtype == DType::float32) return quantize_real<Output>(operands, output);
-    return for_quantized(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
+    return for_quantized_or_int32(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
       return requantize<Input, Output>(operands, output);
     });
   });
@@ -107,11 +96,11 @@ Kernel prepare_dequantize(const Signature& signature) {
     return unary_kernel<onnx_ops::Half, float>(operands, [](onnx_ops::Half x) { return value_of(x); });
   const Quantization* const quantization = operands.input(0).quantization;
   if (quantization != nullptr && quantization->scales.size() > 1)
-    return for_quantized(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
+    return for_quantized_or_int32(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
       return dequantize_channels<Input>(operands);
     });
   const Affine input = affine_of(operands.input(0));
-  return for_quantized(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
+  return for_quantized_or_int32(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
     return unary_kernel<Input, float>(operands, [input](Input x) {
       const std::int64_t difference = std::int64_t{x} - input.zero_point;
       return static_cast<float>(static_cast<double>(input.scale) * static_cast<double>(difference));

@@ -111,16 +111,23 @@ Kernel direct_kernel(const Reduction& it, Element first, Add add) {
 }
 
 /// Sums modulo 2^32 into scratch, and scales them to the output.
-Kernel scaled_sums(const Operands& operands, const Reduction& it, bool is_mean) {
+template <typename Number>
+Kernel quantized_sums(const Operands& operands, const Reduction& it, bool is_mean) {
   const Affine input = affine_of(operands.input(0));
   const Affine output = affine_of(operands.output());
   Multiplier factor = multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
   if (is_mean) factor = shared_out(factor, it.count);
   const auto excess = static_cast<std::int32_t>(static_cast<std::uint32_t>(-input.zero_point * it.count));
-  const auto add = [](std::uint32_t sum, std::int8_t x) { return sum + static_cast<std::uint32_t>(x); };
-  return reducing_kernel<std::int8_t>(it, std::uint32_t{0}, add, [=](std::uint32_t sum) {
+  const auto add = [](std::uint32_t sum, Number x) { return sum + static_cast<std::uint32_t>(x); };
+  return reducing_kernel<Number>(it, std::uint32_t{0}, add, [=](std::uint32_t sum) {
     const std::int32_t scaled = scale(wrapping_add(static_cast<std::int32_t>(sum), excess), factor);
-    return static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(scaled, output.zero_point)));
+    return nearest_of<Number>(wrapping_add(scaled, output.zero_point));
+  });
+}
+
+Kernel scaled_sums(const Operands& operands, const Reduction& it, bool is_mean) {
+  return for_quantized(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+    return quantized_sums<Number>(operands, it, is_mean);
   });
 }
 
@@ -141,7 +148,6 @@ Kernel prepare_mean(const Signature& signature) {
     return reducing_kernel<float>(it, 0.0F, plus<float>,
                                   [count = static_cast<float>(it.count)](float sum) { return sum / count; });
   }
-  if (operands.output().dtype != DType::int8) refuse_type(operands);
   return scaled_sums(operands, it, true);
 }
 
@@ -151,7 +157,6 @@ Kernel prepare_sum_of(const Signature& signature) {
   expect_inputs(it);
   if (operands.output().dtype == DType::float32) return direct_kernel<float>(it, 0, plus<float>);
   if (operands.output().dtype == DType::int32) return direct_kernel<std::int32_t>(it, 0, wrapping_add);
-  if (operands.output().dtype != DType::int8) refuse_type(operands);
   return scaled_sums(operands, it, false);
 }
 

@@ -1,8 +1,8 @@
 // RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR.
 //
 // The position of each output place between input places is computed in advance for each dimension
-// (operators/resize_taps.h): for float32 in single precision, for int8 in units of 1/1024, rounded with halves
-// away from zero at the end.
+// (operators/resize_taps.h): for float32 and uint8 in single precision, for int8 and int16 in units of 1/1024. Integers
+// are rounded with halves away from zero at the end.
 //
 // Cost: output elements, times 4 for the bilinear one. Source: the steps of TensorFlow Lite's reference
 // kernels.
@@ -107,14 +107,19 @@ float mix_real(float a, float b, float c, float d, float y, float x) {
   return a * (1 - y) * (1 - x) + b * y * (1 - x) + c * (1 - y) * x + d * y * x;
 }
 
+std::uint8_t mix_bytes(float a, float b, float c, float d, float y, float x) {
+  return static_cast<std::uint8_t>(mix_real(a, b, c, d, y, x) + 0.5F);
+}
+
 constexpr std::int64_t unit_of_distance = operators::units_of_distance;
 
-std::int8_t mix_integers(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d, std::int64_t y,
-                         std::int64_t x) {
+template <typename Number>
+Number mix_integers(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d, std::int64_t y,
+                    std::int64_t x) {
   const std::int64_t sum = a * (unit_of_distance - y) * (unit_of_distance - x) +
                            b * y * (unit_of_distance - x) + c * (unit_of_distance - y) * x + d * y * x;
   const std::int64_t half = unit_of_distance * unit_of_distance / 2;
-  return static_cast<std::int8_t>((sum + (sum > 0 ? half : -half)) / (unit_of_distance * unit_of_distance));
+  return static_cast<Number>((sum + (sum > 0 ? half : -half)) / (unit_of_distance * unit_of_distance));
 }
 
 Kernel prepare_bilinear(const Signature& signature) {
@@ -122,10 +127,12 @@ Kernel prepare_bilinear(const Signature& signature) {
   const Resize it = resize_of(operands);
   if (operands.output().dtype == DType::float32)
     return bilinear_kernel<float>(it, real_places(it.axis(1)), real_places(it.axis(2)), mix_real);
-  if (operands.output().dtype == DType::int8)
-    return bilinear_kernel<std::int8_t>(it, integer_places(it.axis(1)), integer_places(it.axis(2)),
-                                        mix_integers);
-  refuse("element type {} is not supported", name_of(operands.output().dtype));
+  if (operands.output().dtype == DType::uint8)
+    return bilinear_kernel<std::uint8_t>(it, real_places(it.axis(1)), real_places(it.axis(2)), mix_bytes);
+  return for_quantized(operands.output().dtype, [&]<typename Number>(TypeTag<Number>) {
+    return bilinear_kernel<Number>(it, integer_places(it.axis(1)), integer_places(it.axis(2)),
+                                   mix_integers<Number>);
+  });
 }
 
 }  // namespace

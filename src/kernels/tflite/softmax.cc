@@ -1,8 +1,10 @@
-// SOFTMAX of int8 (to int8 or int16) and of float32, along the last dimension.
+// SOFTMAX of int8 and uint8 (to the same or int16), of int16 and of float32, along the last dimension.
 //
 // Subtracts the largest number of each row, so that all exponents are negative. Integers are first
 // scaled to a fixed point with 5 integer bits; below a limit, e^x counts as 0. The sum has 12 integer bits,
 // and its reciprocal is a fraction and a power of two.
+//
+// Int16 looks exponentials and the reciprocal up in tables of 513 values, with lines between them.
 //
 // Cost: a few multiplications per number. Source: gemmlowp's fixed-point arithmetic, in the steps of
 // TensorFlow Lite's reference kernels. Those abort the program if the sum is 512 or more; here such outputs
@@ -11,6 +13,7 @@
 #include "kernels/tflite/softmax.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -72,17 +75,16 @@ Reciprocal reciprocal_of(Sum sum) {
   return {gemmlowp::one_over_one_plus_x_for_x_in_0_1(Fraction::FromRaw(excess)), sum_bits - free};
 }
 
-template <typename Output>
-void softmax_row(const RowExponential& exponential, const std::int8_t* input, Output* output,
-                 std::int64_t length) {
-  const std::int8_t largest = *std::max_element(input, input + length);
+template <typename Input, typename Output>
+void softmax_row(const RowExponential& exponential, const Input* input, Output* output, std::int64_t length) {
+  const Input largest = *std::max_element(input, input + length);
   Sum sum = Sum::Zero();
   for (std::int64_t i = 0; i < length; ++i) {
     const std::int32_t difference = input[i] - largest;
     if (difference >= exponential.least) sum = sum + gemmlowp::Rescale<sum_bits>(exponential.of(difference));
   }
   const Reciprocal reciprocal = reciprocal_of(sum);
-  const int shift = reciprocal.shift + 31 - std::numeric_limits<Output>::digits - 1;
+  const int shift = reciprocal.shift + 31 - 8 * static_cast<int>(sizeof(Output));
   for (std::int64_t i = 0; i < length; ++i) {
     const std::int32_t difference = input[i] - largest;
     std::int32_t result = 0;
@@ -104,6 +106,33 @@ void softmax_row(float beta, const float* input, float* output, std::int64_t len
   for (std::int64_t i = 0; i < length; ++i) output[i] /= sum;
 }
 
+/// x is from -32768 to 32767, over all lines.
+std::int16_t at_line(const std::array<std::int16_t, 513>& numbers, std::int32_t x) {
+  const auto index = static_cast<std::size_t>(256 + (x >> 7));
+  const std::int32_t slope = numbers[index + 1] - numbers[index];
+  return static_cast<std::int16_t>(numbers[index] + ((slope * (x & 0x7F) + 64) >> 7));
+}
+
+void softmax_row(const WideSoftmax& it, const std::int16_t* input, std::int16_t* output,
+                 std::int64_t length) {
+  const std::int16_t largest = *std::max_element(input, input + length);
+  const Limits type = limits_of<std::int16_t>();
+  std::int32_t sum = 0;
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int32_t below = scale(input[i] - largest, it.factor);
+    output[i] = at_line(it.exponential, type.clamp(wrapping_add(below, type.most)));
+    sum += output[i];
+  }
+  const int free = std::countl_zero(static_cast<std::uint32_t>(sum)) - 1;
+  const auto fine = static_cast<std::int32_t>(((std::int64_t{sum} << free) + (1 << 13)) >> 14);
+  const std::int32_t reciprocal = at_line(it.reciprocal, type.clamp(fine - (1 << 15) - (1 << 16)));
+  const int shift = 30 - free;
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int32_t product = (output[i] * reciprocal + (1 << (shift - 1))) >> shift;
+    output[i] = static_cast<std::int16_t>(std::clamp(product, 0, type.most));
+  }
+}
+
 template <typename Input, typename Output, typename Parameter>
 Kernel softmax_kernel(const Rows& rows, const Parameter& parameter) {
   return {.run = [rows, parameter](const Pointers& at) {
@@ -114,8 +143,11 @@ Kernel softmax_kernel(const Rows& rows, const Parameter& parameter) {
 }
 
 /// The output must have the quantization with which softmax fills its type.
-void expect_output(const Argument& output, float unit, std::int32_t zero_point) {
+template <typename Output>
+void expect_output(const Argument& output) {
   const Affine it = affine_of(output);
+  const float unit = 1.0F / (1U << (8 * sizeof(Output)));
+  const std::int32_t zero_point = limits_of<Output>().least;
   constexpr float tolerance = 0.001F;
   if (std::abs(it.scale - unit) > tolerance * unit || it.zero_point != zero_point)
     refuse("its output has scale {} and zero point {}, expected {} and {}", it.scale, it.zero_point, unit,
@@ -133,17 +165,23 @@ Kernel prepare_softmax(const Signature& signature) {
   const float beta = operands.real("beta");
   if (input.dtype == DType::float32 && output.dtype == DType::float32)
     return softmax_kernel<float, float>(rows, beta);
-  if (input.dtype != DType::int8 || (output.dtype != DType::int8 && output.dtype != DType::int16))
-    refuse("{} to {} is not supported", name_of(input.dtype), name_of(output.dtype));
   if (rows.length >= 1 << sum_bits)
     refuse("its rows have {} numbers, expected fewer than {}", rows.length, 1 << sum_bits);
+  if (input.dtype == DType::int16 && output.dtype == input.dtype)
+    return softmax_kernel<std::int16_t, std::int16_t>(rows, wide_softmax_of(operands));
+  if (input.dtype != DType::int8 && input.dtype != DType::uint8)
+    refuse("{} to {} is not supported", name_of(input.dtype), name_of(output.dtype));
   const RowExponential exponential = exponential_of(static_cast<double>(beta), affine_of(input));
-  if (output.dtype == DType::int8) {
-    expect_output(output, 1.0F / 256, -128);
-    return softmax_kernel<std::int8_t, std::int8_t>(rows, exponential);
-  }
-  expect_output(output, 1.0F / 65536, -32768);
-  return softmax_kernel<std::int8_t, std::int16_t>(rows, exponential);
+  return for_byte(input.dtype, [&]<typename Input>(TypeTag<Input>) {
+    if (output.dtype == input.dtype) {
+      expect_output<Input>(output);
+      return softmax_kernel<Input, Input>(rows, exponential);
+    }
+    if (output.dtype != DType::int16)
+      refuse("{} to {} is not supported", name_of(input.dtype), name_of(output.dtype));
+    expect_output<std::int16_t>(output);
+    return softmax_kernel<Input, std::int16_t>(rows, exponential);
+  });
 }
 
 }  // namespace
@@ -155,6 +193,45 @@ std::vector<std::int32_t> softmax_exponentials(double beta, const Affine& input)
   for (std::int32_t below = 0; below < numbers && -below >= exponential.least; ++below)
     table.push_back(exponential.of(-below).raw());
   return table;
+}
+
+namespace {
+
+/// 512 lines between values of a function of reals from `least` to `most`. Each value is raised or lowered by half of
+/// the error in the middle of its line.
+template <typename Function>
+std::array<std::int16_t, 513> lines_of(float least, float most, const Function& function) {
+  constexpr float unit = 32768;
+  std::array<std::int16_t, 513> values{};
+  const auto steps = static_cast<float>(values.size() - 1);
+  const float step = (most - least) / steps;
+  const auto stored = [](float value) {
+    return static_cast<std::int16_t>(std::clamp(value, -32768.0F, 32767.0F));
+  };
+  for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+    const float at = least + static_cast<float>(i) * step;
+    const float value = std::round(function(at) * unit);
+    const float middle = std::round(function(at + step / 2) * unit);
+    const float next = function(least + static_cast<float>(i + 1) * step) * unit;
+    values[i] = stored(value - std::round((std::round((next + value) / 2) - middle) / 2));
+  }
+  values.back() = stored(std::round(function(most) * unit));
+  return values;
+}
+
+}  // namespace
+
+WideSoftmax wide_softmax_of(const Operands& operands) {
+  constexpr float range = 10;  // e^-10 counts as 0
+  constexpr double unit = static_cast<double>(range) / 65535;
+  const Affine output = affine_of(operands.output());
+  if (output.scale != 1.0F / 32768 || output.zero_point != 0)
+    refuse("its output has scale {} and zero point {}, expected {} and 0", output.scale, output.zero_point,
+           1.0F / 32768);
+  const double beta = static_cast<double>(operands.real("beta"));
+  return {.factor = multiplier_of(static_cast<double>(affine_of(operands.input(0)).scale) * beta / unit),
+          .exponential = lines_of(-range, 0, [](float x) { return std::exp(x); }),
+          .reciprocal = lines_of(0, 1, [](float x) { return 1 / (1 + x); })};
 }
 
 TablePart softmax_kernels() { return {{"SOFTMAX", prepare_softmax}}; }

@@ -1,5 +1,5 @@
-// TRANSPOSE_CONV of int8 and float32, and Convolution2DTransposeBias of MediaPipe: a reversed convolution. Each input
-// is spread over the window of outputs from which a convolution would compute it.
+// TRANSPOSE_CONV of int8, uint8, int16 and float32, and Convolution2DTransposeBias of MediaPipe: a reversed
+// convolution. Each input is spread over the window of outputs from which a convolution would compute it.
 //
 // Cost: input elements * taps * output channels. Source: as of convolutions.
 
@@ -7,17 +7,16 @@
 
 #include <algorithm>
 
-#include "kernels/tflite/channels.h"
 #include "kernels/tflite/families.h"
 #include "kernels/tflite/window.h"
 
 namespace stowage::kernels {
 
-SpreadPlaces spread_places(std::string_view type) {
-  return type == "TRANSPOSE_CONV" ? SpreadPlaces{} : SpreadPlaces{.data = 0, .bias = 2};
+LayerPlaces spread_places(std::string_view type) {
+  return type == "TRANSPOSE_CONV" ? LayerPlaces{.data = 2, .bias = 3} : LayerPlaces{};
 }
 
-Spread spread_of(const Operands& operands, const SpreadPlaces& places) {
+Spread spread_of(const Operands& operands, const LayerPlaces& places) {
   const Shape& weights = operands.input(1).shape;
   const Shape& in = operands.input(places.data).shape;
   const Shape& out = operands.output().shape;
@@ -60,7 +59,7 @@ void spread(const Spread& it, const Add& add) {
   }
 }
 
-Kernel real_spread(const Operands& operands, const Spread& it, const SpreadPlaces& places) {
+Kernel real_spread(const Operands& operands, const Spread& it, const LayerPlaces& places) {
   expect_bias(operands, places.bias, DType::float32, it.out_channels);
   return {.run = [it, places, limits = real_activation_limits(operands)](const Pointers& at) {
     auto* const output = at.output<float>(0);
@@ -74,40 +73,47 @@ Kernel real_spread(const Operands& operands, const Spread& it, const SpreadPlace
   }};
 }
 
-Kernel int8_spread(const Operands& operands, const Spread& it) {
-  expect_bias(operands, 3, DType::int32, it.out_channels);
-  const Requantization quantization =
-      requantization_of(operands, operands.input(2), operands.input(1), it.out_channels, 0);
-  if (quantization.weights_zero != 0)
-    refuse("its weights have zero point {}, expected 0", quantization.weights_zero);
-  const auto run = [it, quantization](const Pointers& at) {
-    auto* const sums = reinterpret_cast<std::uint32_t*>(at.scratch);
-    std::fill_n(sums, it.outputs(), 0U);
+template <typename Number, typename Weight, typename Sum>
+Kernel integer_spread(const Operands& operands, const Spread& it, const LayerPlaces& places,
+                      const Requantization& quantization) {
+  expect_bias(operands, places.bias, bias_type<Sum>, it.out_channels);
+  const auto run = [it, places, quantization](const Pointers& at) {
+    auto* const sums = reinterpret_cast<Sum*>(at.scratch);
+    std::fill_n(sums, it.outputs(), Sum{0});
     spread(it, [&](std::int64_t out, std::int64_t in, std::int64_t weight) {
-      const std::int32_t number = at.input<std::int8_t>(2)[in] - quantization.input_zero;
-      sums[out] += static_cast<std::uint32_t>(number * at.input<std::int8_t>(1)[weight]);
+      const std::int32_t number = at.input<Number>(places.data)[in] - quantization.input_zero;
+      sums[out] = sum_of<Sum>(sums[out], number * (at.input<Weight>(1)[weight] - quantization.weights_zero));
     });
-    const auto* const bias = at.input<std::int32_t>(3);
+    const auto* const bias = at.input<Sum>(places.bias);
     for (std::int64_t i = 0; i < it.outputs(); ++i) {
       const std::int64_t channel = i % it.out_channels;
-      const auto sum = static_cast<std::int32_t>(sums[i]);
-      at.output<std::int8_t>(0)[i] = quantization.apply(
-          bias == nullptr ? sum : wrapping_add(sum, bias[channel]), static_cast<std::size_t>(channel));
+      at.output<Number>(0)[i] = quantization.apply<Number>(
+          bias == nullptr ? sums[i] : sum_of<Sum>(sums[i], bias[channel]), static_cast<std::size_t>(channel));
     }
   };
-  return {.run = run, .scratch = it.outputs() * static_cast<Bytes>(sizeof(std::uint32_t))};
+  return {.run = run, .scratch = it.outputs() * static_cast<Bytes>(sizeof(Sum))};
+}
+
+Kernel quantized_spread(const Operands& operands, const Spread& it, const LayerPlaces& places) {
+  Requantization quantization =
+      requantization_of(operands, operands.input(places.data), operands.input(1), it.out_channels, 0);
+  expect_kind_of_weights(operands, quantization, places);
+  return for_integer_layer(operands, places, [&]<typename Number, typename Weight, typename Sum>() {
+    return integer_spread<Number, Weight, Sum>(operands, it, places, quantization);
+  });
 }
 
 Kernel prepare_transpose_conv(const Signature& signature) {
   const Operands operands(signature);
-  const SpreadPlaces places = spread_places(signature.type);
-  operands.expect_alike(1);
+  const LayerPlaces places = spread_places(signature.type);
   operands.expect_alike(places.data);
   const Spread it = spread_of(operands, places);
-  if (operands.output().dtype == DType::float32) return real_spread(operands, it, places);
-  if (operands.output().dtype == DType::int8 && signature.type == "TRANSPOSE_CONV")
-    return int8_spread(operands, it);
-  refuse("element type {} is not supported", name_of(operands.output().dtype));
+  if (operands.output().dtype == DType::float32) {
+    operands.expect_alike(1);
+    return real_spread(operands, it, places);
+  }
+  if (signature.type != "TRANSPOSE_CONV" || !is_integer_layer(operands, places)) refuse_type(operands);
+  return quantized_spread(operands, it, places);
 }
 
 }  // namespace

@@ -4,19 +4,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/tflite/channels.h"
 #include "kernels/tflite/operands.h"
 #include "kernels/tflite/window.h"
 
 namespace stowage::kernels {
 
-/// Where a transposed convolution has its input and its bias; its weights are input 1.
-struct SpreadPlaces {
-  std::size_t data = 2;
-  std::size_t bias = 3;
-};
-
 /// TRANSPOSE_CONV has the shape of its output in front.
-[[nodiscard]] SpreadPlaces spread_places(std::string_view type);
+[[nodiscard]] LayerPlaces spread_places(std::string_view type);
 
 struct Spread {
   Window height{};  ///< Of a convolution from output to input.
@@ -29,6 +24,6 @@ struct Spread {
 };
 
 /// Refuses operands that do not go together.
-[[nodiscard]] Spread spread_of(const Operands& operands, const SpreadPlaces& places);
+[[nodiscard]] Spread spread_of(const Operands& operands, const LayerPlaces& places);
 
 }  // namespace stowage::kernels
