@@ -38,6 +38,7 @@ std::string roots_for(Writer& writer, std::int64_t size) {
 
 void emit_fourier(Writer& writer) {
   const Spectrum it = kernels::spectrum_of(writer.signature());
+  if (writer.kind().subgraph != 0) refuse("it is in a body, which has no scratch memory");
   const auto scratch = writer.planned_scratch(bytes_for(it), sizeof(double));
   if (!scratch)
     refuse("its plan has no scratch memory for it; `stowage generate` without --plan makes one that has");
