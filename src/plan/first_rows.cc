@@ -19,18 +19,6 @@ namespace {
 constexpr std::int64_t work_on_regions = 2'000'000;  // steps that are tried
 constexpr double share_of_offsets = 0.15;            // of the time that is left
 
-std::optional<FirstRows> placed_in(const std::shared_ptr<const RowNetwork>& streamed,
-                                   const stream::RegionOrder& regions, const PlanOptions& options,
-                                   const Around& around, const base::Deadline& deadline) {
-  const auto order = std::make_shared<const RowOrder>(
-      RowOrder{.steps = regions.steps, .forms = {stream::Form::granules}, .regions = regions.regions});
-  auto placed = place_rows(*streamed, *order, stream::Form::granules,
-                           {options, options.solve.strategy, around, deadline.part(share_of_offsets)});
-  if (!placed) return std::nullopt;
-  placed->streaming = streaming_of(*streamed, *order, *options.stream, around.alignment);
-  return FirstRows{{streamed, order, stream::Form::granules}, std::move(*placed)};
-}
-
 }  // namespace
 
 std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& options, const Around& around,
@@ -47,14 +35,14 @@ std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& optio
   if (deadline.is_over()) return std::nullopt;
   streamed->regions = stream::order_by_regions(streamed->program, work_on_regions, deadline);
   if (deadline.is_over()) return std::nullopt;
-  std::optional<FirstRows> first = placed_in(streamed, streamed->regions, options, around, deadline);
-  const Bytes roomy = streamed->regions.peak / 20 * 21;
-  if (!first || first->placed.peak <= roomy) return first;
-  const stream::RegionOrder regions = stream::order_by_regions(
-      streamed->program, {.work = work_on_regions, .limit = roomy, .least_area = true, .deadline = deadline});
-  if (regions.steps.empty()) return first;
-  std::optional<FirstRows> other = placed_in(streamed, regions, options, around, deadline);
-  return other && other->placed.peak < first->placed.peak ? std::move(other) : std::move(first);
+  const auto order = std::make_shared<const RowOrder>(RowOrder{.steps = streamed->regions.steps,
+                                                               .forms = {stream::Form::granules},
+                                                               .regions = streamed->regions.regions});
+  auto placed = place_rows(*streamed, *order, stream::Form::granules,
+                           {options, options.solve.strategy, around, deadline.part(share_of_offsets)});
+  if (!placed) return std::nullopt;
+  placed->streaming = streaming_of(*streamed, *order, *options.stream, around.alignment);
+  return FirstRows{{streamed, order, stream::Form::granules}, std::move(*placed)};
 }
 
 }  // namespace stowage::plan

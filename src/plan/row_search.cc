@@ -51,7 +51,6 @@ constexpr unsigned long work_on_proof = 2'500'000;    // operations of the polyh
 constexpr std::int64_t most_cuts = 400;
 // Of the time that is left. The rest is for order and offsets of the best plan.
 constexpr double share_of_axes = 0.1;
-constexpr double share_of_bounds = 0.2;
 constexpr double share_of_finding = 0.85;
 constexpr double share_of_probes = 0.4;  // of the time of a way, after its orders: each of them in each form
 constexpr double share_of_first = 0.75;  // if other ways may be lower
@@ -250,8 +249,8 @@ class WaySearch {
   }
 
   /// Proven for all orders of a model's rows; 0 if time is up.
-  [[nodiscard]] Bytes bound_of(stream::RowModel model, const RowNetwork& streamed,
-                               const Deadline& deadline) const {
+  [[nodiscard]] Bytes bound_of(stream::RowModel model, const RowNetwork& streamed) const {
+    const Deadline deadline = deadline_.part(1.0 / 6);
     for (stream::Operator& op : model.operators) {
       op.accumulator = 0;  // an operator may run as a whole
       op.together = 1;
@@ -286,22 +285,16 @@ class WaySearch {
         all.back().turns_back = true;
       }
     }
-    const std::vector<Graph> graphs = graphs_of(first);
-    const Deadline bounding = deadline_.part(share_of_bounds);
-    std::size_t left = all.size() * graphs.size();
     for (const stream::InstanceOptions& options : all) {
-      for (const Graph& graph : graphs) {
-        const Deadline deadline = bounding.part(1.0 / static_cast<double>(left--));
-        bound_ = std::min(bound_, bound_of(stream::instances_of(graph, options), first, deadline));
-      }
+      for (const Graph& graph : graphs_of(first))
+        bound_ = std::min(bound_, bound_of(stream::instances_of(graph, options), first));
     }
     note_recomputed(first);
   }
 
   /// Recomputed rows make other iterations, with a bound of their own.
   void note_recomputed(const RowNetwork& streamed) {
-    if (streamed.model == streamed.once) return;
-    bound_ = std::min(bound_, bound_of(streamed.model, streamed, deadline_.part(share_of_bounds)));
+    if (streamed.model != streamed.once) bound_ = std::min(bound_, bound_of(streamed.model, streamed));
   }
 
   /// Places every order in every form, each in a short time.

@@ -17,11 +17,6 @@
 // For one n, all regions follow from each other (region_peaks.cc). Where operators repeat themselves (alike.cc), so
 // do regions: their peaks, beyond what is live before them, are those of the earlier stretch.
 //
-// Rows that come and go in a region fill few bytes; tensors between regions fill many for long, and offsets are hard to
-// find around them. Where packing wastes much, the order with the least area helps, within a slightly higher peak:
-//
-//     area(n) = min over b < n of  area(b) + steps of [b, n) * its peak,    least(n) <= limit
-//
 // Source: the patent on polyhedral scheduling: the order inside a region is one affine map for each operator,
 // scale and shift, at its latest. Choosing regions by their peak, and rows that come and go between them, are
 // ours.
@@ -123,7 +118,6 @@ class LeastPeaks {
         left_(options.work),
         share_(options.work / static_cast<std::int64_t>(std::max<std::size_t>(1, program.operators()))),
         peaks_(program.operators() + 1, unbounded),
-        areas_(program.operators() + 1, 0),
         begins_(program.operators() + 1, 0),
         known_(program.operators() + 1),
         is_wanted_(program.operators() + 1, false) {
@@ -197,7 +191,7 @@ class LeastPeaks {
 
   /// A peak that is lower than the best for this end so far.
   [[nodiscard]] Bytes highest_better(std::size_t end) const {
-    return peaks_[end] == unbounded || options_.least_area ? options_.limit : peaks_[end] - 1;
+    return peaks_[end] == unbounded ? options_.limit : peaks_[end] - 1;
   }
 
   /// Doubles the region's length. Where a region as long has no order, makes it as little longer as it can be.
@@ -219,10 +213,6 @@ class LeastPeaks {
     if (!may_begin_[region.begin] || peaks_[region.begin] == unbounded) return false;
     const Bytes peak = std::max(peaks_[region.begin], lives_[region.begin] + beyond);
     if (peak > highest_better(region.end)) return false;
-    const auto steps = static_cast<double>(program_.first[region.end] - program_.first[region.begin]);
-    const double area = areas_[region.begin] + static_cast<double>(lives_[region.begin] + beyond) * steps;
-    if (options_.least_area && peaks_[region.end] != unbounded && area >= areas_[region.end]) return false;
-    areas_[region.end] = area;
     peaks_[region.end] = peak;
     begins_[region.end] = region.begin;
     return true;
@@ -260,7 +250,6 @@ class LeastPeaks {
   std::int64_t left_;   ///< Steps that may be tried.
   std::int64_t share_;  ///< Steps that may be tried in vain for one end.
   std::vector<Bytes> peaks_;
-  std::vector<double> areas_;  ///< Of the best order up to each operator: live bytes times steps.
   std::vector<std::size_t> begins_;
   std::vector<AlikeStretch> alike_{};
   std::vector<Known> known_;

@@ -27,9 +27,6 @@ struct TrialEffort {
 struct RegionOptions {
   std::int64_t work = 0;  ///< The most steps to try; after that, operators are regions of their own.
   Bytes limit = std::numeric_limits<Bytes>::max();  ///< Higher peaks are as good as none.
-  /// Of the orders within the limit, not the one with the least peak, but the one with the fewest live bytes in all
-  /// steps together: peak times steps of each region.
-  bool least_area = false;
   bool reuses = true;  ///< Peaks of regions hold for other stretches of operators that are alike.
   base::Deadline deadline{};
 };
