@@ -367,6 +367,18 @@ TEST(GenerateOperators, CallsGiveWhatTheInterpreterGives) {
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
+/// At one index and at several, along every axis.
+TEST(GenerateOperators, GathersByRowsGiveWhatTheInterpreterGives) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  ManyCalls rows(true);
+  for (const Call& call : testing::all_row_calls())
+    if (call.type == "Gather" || call.type == "GATHER") rows.add(call);
+  EXPECT_GE(rows.count(), 8U);
+  rows.add_to(packages);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
 /// Infinities and what is no number, as constants, attributes and outputs of float32 and float64.
 Network network_of_special_numbers(bool by_rows) {
   testing::OnnxParts parts;
