@@ -59,10 +59,11 @@ void emit_binary(Writer& writer, std::string_view kernel, const std::string& lay
 /// A function of one number of 8 bits.
 void emit_table(Writer& writer);
 
-// ADD, SUB and MUL of int8 and int16.
+// ADD, SUB and MUL of int8 and int16, SQUARED_DIFFERENCE of int8.
 void emit_quantized_sum(Writer& writer);
 void emit_quantized_difference(Writer& writer);
 void emit_quantized_product(Writer& writer);
+void emit_quantized_squared_difference(Writer& writer);
 
 /// MEAN and SUM of int8.
 void emit_mean_s8(Writer& writer);

@@ -86,28 +86,38 @@ kernels::Limits limits_after(const Operands& operands, bool is_wide) {
       operands, is_wide ? kernels::limits_of<std::int16_t>() : kernels::limits_of<std::int8_t>());
 }
 
+double twice_larger_scale(const Operands& operands) {
+  return 2 * static_cast<double>(std::max(kernels::affine_of(operands.input(0)).scale,
+                                          kernels::affine_of(operands.input(1)).scale));
+}
+
+/// Of two numbers that come to the common scale of `unit`; `factor` brings their result to the output's.
+std::string layer_of_sum(Writer& writer, const Operands& operands, int spare_bits, bool is_difference,
+                         double unit, const Multiplier& factor, const kernels::Limits& limits) {
+  const Affine a = kernels::affine_of(operands.input(0));
+  const Affine b = kernels::affine_of(operands.input(1));
+  const auto to_unit = [&](const Affine& it) {
+    return kernels::multiplier_of(static_cast<double>(it.scale) / unit);
+  };
+  return writer.layer("stowage_add_layer",
+                      fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}", a.zero_point, b.zero_point,
+                                  kernels::affine_of(operands.output()).zero_point, spare_bits,
+                                  is_difference ? 1 : 0, factor_text(to_unit(a)), factor_text(to_unit(b)),
+                                  factor_text(factor), limits.least, limits.most));
+}
+
 void emit_sum(Writer& writer, bool is_difference) {
   const Operands operands(writer.seen());
   expect_two_alike(operands);
   const bool is_wide = is_int16(operands);
   const int spare_bits = is_wide ? 15 : 20;
-  const Affine a = kernels::affine_of(operands.input(0));
-  const Affine b = kernels::affine_of(operands.input(1));
-  const Affine output = kernels::affine_of(operands.output());
-  const double unit = 2 * static_cast<double>(std::max(a.scale, b.scale));
-  const auto to_unit = [&](const Affine& it) {
-    return kernels::multiplier_of(static_cast<double>(it.scale) / unit);
-  };
-  const Multiplier factor =
-      kernels::multiplier_of(unit / ((1 << spare_bits) * static_cast<double>(output.scale)));
-  const kernels::Limits limits = limits_after(operands, is_wide);
+  const double unit = twice_larger_scale(operands);
+  const auto output = static_cast<double>(kernels::affine_of(operands.output()).scale);
+  const Multiplier factor = kernels::multiplier_of(unit / ((1 << spare_bits) * output));
   writer.need("stowage_arithmetic");
-  emit_binary(
-      writer, is_wide ? "add_s16" : "add_s8",
-      writer.layer("stowage_add_layer",
-                   fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}", a.zero_point, b.zero_point,
-                               output.zero_point, spare_bits, is_difference ? 1 : 0, factor_text(to_unit(a)),
-                               factor_text(to_unit(b)), factor_text(factor), limits.least, limits.most)));
+  emit_binary(writer, is_wide ? "add_s16" : "add_s8",
+              layer_of_sum(writer, operands, spare_bits, is_difference, unit, factor,
+                           limits_after(operands, is_wide)));
 }
 
 }  // namespace
@@ -115,6 +125,20 @@ void emit_sum(Writer& writer, bool is_difference) {
 void emit_quantized_sum(Writer& writer) { emit_sum(writer, false); }
 
 void emit_quantized_difference(Writer& writer) { emit_sum(writer, true); }
+
+void emit_quantized_squared_difference(Writer& writer) {
+  constexpr int spare_bits = 7;  // the square of what has them fits
+  const Operands operands(writer.seen());
+  expect_two_alike(operands);
+  if (is_int16(operands)) kernels::refuse_type(operands);
+  const double unit = twice_larger_scale(operands);
+  const auto output = static_cast<double>(kernels::affine_of(operands.output()).scale);
+  const Multiplier factor = kernels::multiplier_of(unit * unit / ((1 << (2 * spare_bits)) * output));
+  writer.need("stowage_arithmetic");
+  emit_binary(
+      writer, "squared_difference_s8",
+      layer_of_sum(writer, operands, spare_bits, true, unit, factor, kernels::limits_of<std::int8_t>()));
+}
 
 void emit_quantized_product(Writer& writer) {
   const Operands operands(writer.seen());

@@ -22,6 +22,7 @@
 #include "stowage/network.h"
 #include "stowage/planner.h"
 #include "temporary.h"
+#include "tflite_models.h"
 
 namespace stowage {
 namespace {
@@ -364,6 +365,30 @@ TEST(GenerateOperators, CallsGiveWhatTheInterpreterGives) {
   EXPECT_GE(rows.count(), 140U);
   wholes.add_to(packages);
   rows.add_to(packages);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+/// Numbers of two scales, and their result of a third; the second input is repeated.
+TEST(GenerateOperators, SquaredDifferencesOfBytesGiveWhatTheInterpreterGives) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  const auto bytes = [](const char* name, const std::vector<std::int32_t>& shape, float scale,
+                        std::int64_t zero_point) {
+    return testing::TfliteTensor{
+        .name = name, .shape = shape, .dtype = DType::int8, .scale = {scale}, .zero_point = {zero_point}};
+  };
+  for (const auto& [name, shape] : std::vector<std::pair<std::string, std::vector<std::int32_t>>>{
+           {"alike", {2, 5, 3}}, {"repeated", {3}}, {"one", {1}}}) {
+    const testing::TfliteSubgraph network{
+        .tensors = {bytes("a", {2, 5, 3}, 0.03F, 7), bytes("b", shape, 0.05F, -20),
+                    bytes("y", {2, 5, 3}, 0.2F, -128)},
+        .operators = {{.type = "SQUARED_DIFFERENCE", .inputs = {0, 1}, .outputs = {2}}},
+        .inputs = {0, 1},
+        .outputs = {2}};
+    const Network parsed =
+        parse_network(testing::tflite_model({.subgraphs = {network}}), "m.tflite", {.constants = true});
+    packages.add(name, package_of(parsed, name));
+  }
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 

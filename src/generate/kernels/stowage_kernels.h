@@ -34,6 +34,9 @@ void stowage_add_s8(const stowage_add_layer *layer, const int8_t *a, int32_t ste
                     int32_t step_b, int8_t *output, int32_t count);
 void stowage_add_s16(const stowage_add_layer *layer, const int16_t *a, int32_t step_a, const int16_t *b,
                      int32_t step_b, int16_t *output, int32_t count);
+/* The layer subtracts. */
+void stowage_squared_difference_s8(const stowage_add_layer *layer, const int8_t *a, int32_t step_a,
+                                   const int8_t *b, int32_t step_b, int8_t *output, int32_t count);
 
 typedef struct {
   int32_t a_zero;
