@@ -79,12 +79,14 @@ void emit_shares(Writer& writer) {
   writer.line(fmt::format("for (i = 0; i < {}; i++) {{", in.count() / count));
   writer.line(fmt::format("  const {} *const from = {} + {};", type, in.at, first));
   writer.line(fmt::format("  {} *const to = {} + {};", type, writer.output().at, first));
-  writer.line(fmt::format("  {} most = from[0];\n  double total = 1.0;", type));
+  constexpr std::string_view of_most = "(most == INFINITY ? (double)NAN : 1.0)";
+  writer.line(fmt::format("  {} most = from[0];\n  double total = {};", type, of_most));
   writer.line(fmt::format("  for (j = 1; j < {}; j++) {{", count));
   writer.line(fmt::format("    const {} x = from{};", type, at));
   writer.line("    if (x > most) {");
-  writer.line(fmt::format("      total = total * (double){}(most - x) + 1.0;\n      most = x;", exp));
-  writer.line(fmt::format("    }} else {{\n      total += (double){}(x - most);\n    }}\n  }}", exp));
+  writer.line(fmt::format("      total *= (double){}(most - x);\n      most = x;", exp));
+  writer.line(fmt::format("      total += {};\n    }} else {{", of_most));
+  writer.line(fmt::format("      total += x == most ? 1.0 : (double){}(x - most);\n    }}\n  }}", exp));
   writer.line(fmt::format("  for (j = 0; j < {}; j++)", count));
   writer.line(signature.type == "LogSoftmax"
                   ? fmt::format("    to{0} = from{0} - most - ({1})log(total);", at, type)

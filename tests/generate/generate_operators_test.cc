@@ -426,6 +426,20 @@ Network network_of_special_numbers(bool by_rows) {
                  node("Cast", {"d"}, {"z"}, {attribute("to", std::int64_t{onnx::TensorProto::DOUBLE})})};
   parts.outputs = {testing::tensor_value("y", {3, 4}),
                    testing::tensor_value("z", {3, 4}, onnx::TensorProto::DOUBLE)};
+  onnx::TensorProto& mask = parts.initializers.emplace_back();
+  mask.set_name("k");
+  mask.set_data_type(onnx::TensorProto::FLOAT);
+  mask.add_dims(4);
+  for (const float number : {-infinity, -infinity, 0.0F, infinity}) mask.add_float_data(number);
+  parts.nodes.push_back(node("Min", {"x", "k"}, {"masked"}));
+  parts.nodes.push_back(node("Max", {"x", "k"}, {"endless"}));
+  for (const char* const type : {"Celu", "HardSigmoid", "HardSwish", "Relu", "Softmax", "LogSoftmax"}) {
+    for (const char* const of : {"y", "masked", "endless"}) {
+      const std::string name = std::string(type) + of;
+      parts.nodes.push_back(node(type, {of}, {name}));
+      parts.outputs.push_back(testing::tensor_value(name, {3, 4}));
+    }
+  }
   if (!by_rows) {
     parts.nodes.push_back(
         node("Gemm", {"x", "m"}, {"a"}, {attribute("alpha", std::numeric_limits<float>::quiet_NaN())}));
