@@ -40,9 +40,10 @@ std::map<std::string, bool> tflite_types() {
   return types;
 }
 
-Answers answers_of(const std::string& type, const testing::TfliteSample& sample) {
+Answers answers_of(const std::string& type, const testing::TfliteSample& sample,
+                   testing::GeneratedCalls& calls) {
   try {
-    return testing::answers_about(parse_network(sample.content, "x.tflite", sample.options), type);
+    return testing::answers_about(parse_network(sample.content, "x.tflite", sample.options), type, calls);
   } catch (const Error& error) {
     const std::string_view problem = error.what();
     const bool is_open = problem.find("has no known dimension") != std::string_view::npos ||
@@ -52,11 +53,11 @@ Answers answers_of(const std::string& type, const testing::TfliteSample& sample)
   }
 }
 
-std::vector<Form> forms_of(const std::string& type, bool has_rule) {
+std::vector<Form> forms_of(const std::string& type, bool has_rule, testing::GeneratedCalls& calls) {
   std::vector<Form> forms;
   for (const auto& [elements, name] : {std::pair{Elements::real, "float32"}, {Elements::bytes, "int8"}}) {
     if (const auto sample = testing::tflite_sample_of(type, elements))
-      forms.push_back({name, answers_of(type, *sample)});
+      forms.push_back({name, answers_of(type, *sample, calls)});
   }
   if (forms.empty()) forms.push_back({"all", {.planned = has_rule ? "partly" : "-"}});
   return forms;
@@ -65,8 +66,10 @@ std::vector<Form> forms_of(const std::string& type, bool has_rule) {
 TEST(TfliteOperators, ThePageIsWhatTheProductAnswers) {
   if (testing::is_in_a_hurry()) GTEST_SKIP() << "is slow under sanitizers";
   std::string rows;
+  testing::GeneratedCalls calls;
   for (const auto& [type, has_rule] : tflite_types())
-    rows += testing::rows_of(type, forms_of(type, has_rule));
+    rows += testing::rows_of(type, forms_of(type, has_rule, calls));
+  calls.expect_right();
   testing::expect_page_has(STOWAGE_DOCS "/tflite-operators.md", "elements", rows);
 }
 

@@ -49,8 +49,14 @@ const std::optional<DType> whole = DType::int32;
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all{
       // Element by element
-      {"ABS LEAKY_RELU HARD_SWISH NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 RSQRT ZEROS_LIKE",
-       {data({1, 4, 4, 3})}},
+      {"NEG RELU6 RSQRT ZEROS_LIKE", {data({1, 4, 4, 3})}},
+      {"ABS LEAKY_RELU HARD_SWISH RELU RELU_0_TO_1 RELU_N1_TO_1",
+       {data({1, 4, 4, 3})},
+       {},
+       {same},
+       true,
+       0.25F,
+       5},
       {"CEIL COS ELU EXP FAKE_QUANT FLOOR GELU LOG ROUND SIGN SIN SQRT SQUARE",
        {data({1, 4, 4, 3})},
        {},
@@ -58,7 +64,14 @@ const std::vector<Sample>& samples() {
        false},
       {"LOGISTIC", {data({1, 4, 4, 3})}, {}, {same}, true, 1.0F / 256, -128},
       {"TANH", {data({1, 4, 4, 3})}, {}, {same}, true, 1.0F / 128, 0},
-      {"ADD SUB MUL MAXIMUM MINIMUM SQUARED_DIFFERENCE", {data({1, 4, 4, 3}), data({1, 4, 4, 3})}},
+      {"MAXIMUM MINIMUM", {data({1, 4, 4, 3}), data({1, 4, 4, 3})}},
+      {"ADD SUB MUL SQUARED_DIFFERENCE",
+       {data({1, 4, 4, 3}), data({1, 4, 4, 3})},
+       {},
+       {same},
+       true,
+       2.0F,
+       -3},
       {"ATAN2 DIV FLOOR_DIV FLOOR_MOD POW", {data({1, 4, 4, 3}), data({1, 4, 4, 3})}, {}, {same}, false},
       {"ADD_N", {data({4, 3}), data({4, 3}), data({4, 3})}},
       {"PRELU", {data({1, 4, 4, 3}), weights({1, 1, 3})}},
@@ -108,7 +121,8 @@ const std::vector<Sample>& samples() {
       {"LOG_SOFTMAX", {data({4, 8})}, {}, {same}, true, 16.0F / 256, 127},
       {"L2_NORMALIZATION", {data({4, 8})}, {}, {same}, true, 1.0F / 128, 0},
       {"LOCAL_RESPONSE_NORMALIZATION", {data({1, 4, 4, 8})}, {}, {same}, false},
-      {"MEAN SUM REDUCE_MAX REDUCE_MIN", {data({1, 4, 4, 3}), list({1, 2})}, {1}},
+      {"MEAN SUM", {data({1, 4, 4, 3}), list({1, 2})}, {1}, {same}, true, 0.25F, 5},
+      {"REDUCE_MAX REDUCE_MIN", {data({1, 4, 4, 3}), list({1, 2})}, {1}},
       {"REDUCE_PROD", {data({1, 4, 4, 3}), list({1, 2})}, {1}, {same}, false},
       {"REDUCE_ALL REDUCE_ANY", {data({1, 4, 4, 3}, boolean), list({1, 2})}, {}, {boolean}, false},
       {"ARG_MAX ARG_MIN", {data({4, 8}), scalar(1)}, {}, {DType::int64}},
@@ -193,6 +207,23 @@ std::string bytes_of_list(const Numbers& numbers) {
   return bytes;
 }
 
+/// Small numbers: what zeros multiply is the same however it is computed. A single one is zero.
+std::string bytes_of_weights(DType dtype, const Shape& shape) {
+  constexpr std::size_t different = 7;
+  std::string bytes(static_cast<std::size_t>(bytes_of(dtype, shape)), '\0');
+  if (shape.empty()) return bytes;
+  const std::size_t size = dtype == DType::int8 ? 1 : sizeof(std::int32_t);
+  for (std::size_t i = 0; i < bytes.size() / size; ++i) {
+    const auto number = static_cast<std::int32_t>(i % different + 1);
+    const float fraction = static_cast<float>(number) / (different + 1);
+    if (dtype == DType::float32)
+      std::memcpy(&bytes[i * size], &fraction, size);
+    else
+      std::memcpy(&bytes[i * size], &number, size);  // of bytes, the first one
+  }
+  return bytes;
+}
+
 /// The tensor of an operand without its name.
 TfliteTensor tensor_of(const Operand& operand, DType elements) {
   TfliteTensor tensor{.shape = operand.numbers, .dtype = operand.type.value_or(elements)};
@@ -212,8 +243,7 @@ TfliteTensor tensor_of(const Operand& operand, DType elements) {
   } else if (operand.role == Role::state) {
     tensor.is_variable = true;
   } else {
-    const Shape shape(tensor.shape.begin(), tensor.shape.end());
-    tensor.data = std::string(static_cast<std::size_t>(bytes_of(tensor.dtype, shape)), '\0');
+    tensor.data = bytes_of_weights(tensor.dtype, Shape(tensor.shape.begin(), tensor.shape.end()));
   }
   return tensor;
 }
