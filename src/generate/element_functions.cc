@@ -90,7 +90,7 @@ std::vector<ElementFunction> functions_of_onnx() {
       {"BitwiseXor", "", "(N)((U)a ^ (U)b)"},
       {"Ceil", "ceilf(a)"},
       {"Celu",
-       "(0.0F < a ? a : 0.0F) + (alpha * expm1f(a / alpha) < 0.0F ? alpha * expm1f(a / alpha) : 0.0F)",
+       "(a < 0.0F ? 0.0F : a) + (0.0F < alpha * expm1f(a / alpha) ? 0.0F : alpha * expm1f(a / alpha))",
        "",
        "",
        {{"alpha", 1}}},

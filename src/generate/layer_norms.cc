@@ -176,13 +176,15 @@ void emit_shares(Writer& writer) {
   const std::string at = runs.at();
   const std::string_view type = c_type(dtype);
   const std::string_view exp = dtype == DType::float32 ? "expf" : "exp";
+  constexpr std::string_view of_most = "(most == INFINITY ? (double)NAN : 1.0)";
   begin_runs(writer, runs, type);
-  writer.line(fmt::format("  {} most = from[0];\n  double total = 1.0;", type));
+  writer.line(fmt::format("  {} most = from[0];\n  double total = {};", type, of_most));
   writer.line(fmt::format("  for (j = 1; j < {}; j++) {{", runs.count));
   writer.line(fmt::format("    const {} x = from{};", type, at));
   writer.line("    if (x > most) {");
-  writer.line(fmt::format("      total = total * (double){}(most - x) + 1.0;\n      most = x;", exp));
-  writer.line(fmt::format("    }} else {{\n      total += (double){}(x - most);\n    }}\n  }}", exp));
+  writer.line(fmt::format("      total *= (double){}(most - x);\n      most = x;", exp));
+  writer.line(fmt::format("      total += {};\n    }} else {{", of_most));
+  writer.line(fmt::format("      total += x == most ? 1.0 : (double){}(x - most);\n    }}\n  }}", exp));
   writer.line(fmt::format("  for (j = 0; j < {}; j++)", runs.count));
   writer.line(signature.type == "LogSoftmax"
                   ? fmt::format("    to{0} = from{0} - most - ({1})log(total);", at, type)

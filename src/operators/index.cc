@@ -266,11 +266,19 @@ void determinant(NodeContext& node) {
 namespace stowage::operators {
 namespace {
 
-/// Embeddings: a table, and a row for every index.
+/// The output has the dimensions of the data, but in place of one those of the indices. Along dimensions of the data,
+/// and of a batch, rows are those of the data. Along those of the indices, they are only for embeddings: a table, and a
+/// row for every index.
 Reading gather(const Site& site, std::size_t input, std::size_t axis) {
-  const bool is_first = site.attributes().integer("axis", 0) == 0;
-  if (input == 0) return shared();
-  return is_first && axis < site.input_shape(1).size() ? same_row(axis) : all();
+  const auto gathered = axis_attribute(site, 0, site.input_shape(0).size());
+  const std::size_t indices = site.input_shape(1).size();
+  const auto batches = static_cast<std::size_t>(site.attributes().integer("batch_dims", 0));
+  if (!gathered || batches > indices) return all();
+  const std::size_t behind = *gathered + indices - batches;
+  const bool is_along = axis >= *gathered && axis < behind;
+  if (is_along && *gathered != 0) return all();
+  if (input != 0) return is_along || axis < batches ? same_row(axis) : shared();
+  return is_along ? shared() : same_row(axis < *gathered ? axis : axis + 1 + *gathered - behind);
 }
 
 }  // namespace

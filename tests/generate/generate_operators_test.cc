@@ -26,6 +26,7 @@
 #include "stowage/network.h"
 #include "stowage/planner.h"
 #include "temporary.h"
+#include "tflite_models.h"
 #include "tflite_samples.h"
 
 namespace stowage {
@@ -336,6 +337,42 @@ TEST(GenerateOperators, QuantizedSamplesOfTfliteGiveWhatTheInterpreterGives) {
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
+/// Numbers of two scales, and their result of a third; the second input is repeated.
+TEST(GenerateOperators, SquaredDifferencesOfBytesGiveWhatTheInterpreterGives) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  const auto bytes = [](const char* name, const std::vector<std::int32_t>& shape, float scale,
+                        std::int64_t zero_point) {
+    return testing::TfliteTensor{
+        .name = name, .shape = shape, .dtype = DType::int8, .scale = {scale}, .zero_point = {zero_point}};
+  };
+  for (const auto& [name, shape] : std::vector<std::pair<std::string, std::vector<std::int32_t>>>{
+           {"alike", {2, 5, 3}}, {"repeated", {3}}, {"one", {1}}}) {
+    const testing::TfliteSubgraph network{
+        .tensors = {bytes("a", {2, 5, 3}, 0.03F, 7), bytes("b", shape, 0.05F, -20),
+                    bytes("y", {2, 5, 3}, 0.2F, -128)},
+        .operators = {{.type = "SQUARED_DIFFERENCE", .inputs = {0, 1}, .outputs = {2}}},
+        .inputs = {0, 1},
+        .outputs = {2}};
+    const Network parsed =
+        parse_network(testing::tflite_model({.subgraphs = {network}}), "m.tflite", {.constants = true});
+    packages.add(name, package_of(parsed, name));
+  }
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+/// At one index and at several, along every axis.
+TEST(GenerateOperators, GathersByRowsGiveWhatTheInterpreterGives) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  ManyCalls rows(true);
+  for (const Call& call : testing::all_row_calls())
+    if (call.type == "Gather" || call.type == "GATHER") rows.add(call);
+  EXPECT_GE(rows.count(), 8U);
+  rows.add_to(packages);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
 /// Infinities and what is no number, as constants, attributes and outputs of float32 and float64.
 Network network_of_special_numbers(bool by_rows) {
   testing::OnnxParts parts;
@@ -358,6 +395,20 @@ Network network_of_special_numbers(bool by_rows) {
                  node("Cast", {"d"}, {"z"}, {attribute("to", std::int64_t{onnx::TensorProto::DOUBLE})})};
   parts.outputs = {testing::tensor_value("y", {3, 4}),
                    testing::tensor_value("z", {3, 4}, onnx::TensorProto::DOUBLE)};
+  onnx::TensorProto& mask = parts.initializers.emplace_back();
+  mask.set_name("k");
+  mask.set_data_type(onnx::TensorProto::FLOAT);
+  mask.add_dims(4);
+  for (const float number : {-infinity, -infinity, 0.0F, infinity}) mask.add_float_data(number);
+  parts.nodes.push_back(node("Min", {"x", "k"}, {"masked"}));
+  parts.nodes.push_back(node("Max", {"x", "k"}, {"endless"}));
+  for (const char* const type : {"Celu", "HardSigmoid", "HardSwish", "Relu", "Softmax", "LogSoftmax"}) {
+    for (const char* const of : {"y", "masked", "endless"}) {
+      const std::string name = std::string(type) + of;
+      parts.nodes.push_back(node(type, {of}, {name}));
+      parts.outputs.push_back(testing::tensor_value(name, {3, 4}));
+    }
+  }
   if (!by_rows) {
     parts.nodes.push_back(
         node("Gemm", {"x", "m"}, {"a"}, {attribute("alpha", std::numeric_limits<float>::quiet_NaN())}));

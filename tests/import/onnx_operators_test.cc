@@ -68,7 +68,7 @@ std::map<std::string, std::vector<OperatorSet>> operator_sets() {
 }
 
 /// Asks reader, planner, runner and generator about a call of the operator.
-Answers answers_of(const std::string& type, int operator_set, bool has_rule) {
+Answers answers_of(const std::string& type, int operator_set, bool has_rule, testing::GeneratedCalls& calls) {
   const auto model = testing::sample_of(type, operator_set);
   if (!model) return {.planned = has_rule ? "partly" : "-"};
   std::optional<Network> network;
@@ -79,14 +79,15 @@ Answers answers_of(const std::string& type, int operator_set, bool has_rule) {
         std::string_view(error.what()).find("has no known dimension") != std::string_view::npos;
     return {.planned = is_open ? "partly" : "-"};
   }
-  return testing::answers_about(*network, type);
+  return testing::answers_about(*network, type, calls);
 }
 
-std::vector<Form> forms_of(const std::string& type, const std::vector<OperatorSet>& sets, bool has_rule) {
+std::vector<Form> forms_of(const std::string& type, const std::vector<OperatorSet>& sets, bool has_rule,
+                           testing::GeneratedCalls& calls) {
   std::vector<Form> forms;
   for (const OperatorSet& set : sets) {
     const std::string number = std::to_string(set.number) + (set.ends ? " (ended)" : "");
-    forms.push_back({number, answers_of(type, set.number, has_rule)});
+    forms.push_back({number, answers_of(type, set.number, has_rule, calls)});
   }
   return forms;
 }
@@ -95,8 +96,10 @@ TEST(OnnxOperators, ThePageIsWhatTheProductAnswers) {
   if (testing::is_in_a_hurry()) GTEST_SKIP() << "is slow under sanitizers";
   const Types ruled = types_with(&operators::Facts::shape);
   std::string rows;
+  testing::GeneratedCalls calls;
   for (const auto& [type, sets] : operator_sets())
-    rows += testing::rows_of(type, forms_of(type, sets, ruled.contains(type)));
+    rows += testing::rows_of(type, forms_of(type, sets, ruled.contains(type), calls));
+  calls.expect_right();
   testing::expect_page_has(STOWAGE_DOCS "/onnx-operators.md", "sets", rows);
 }
 

@@ -39,9 +39,10 @@ std::map<std::string, bool> tflite_types() {
   return types;
 }
 
-Answers answers_of(const std::string& type, const testing::TfliteSample& sample) {
+Answers answers_of(const std::string& type, const testing::TfliteSample& sample,
+                   testing::GeneratedCalls& calls) {
   try {
-    return testing::answers_about(parse_network(sample.content, "x.tflite", sample.options), type);
+    return testing::answers_about(parse_network(sample.content, "x.tflite", sample.options), type, calls);
   } catch (const Error& error) {
     const std::string_view problem = error.what();
     const bool is_open = problem.find("has no known dimension") != std::string_view::npos ||
@@ -51,11 +52,11 @@ Answers answers_of(const std::string& type, const testing::TfliteSample& sample)
   }
 }
 
-std::vector<Form> forms_of(const std::string& type, bool has_rule) {
+std::vector<Form> forms_of(const std::string& type, bool has_rule, testing::GeneratedCalls& calls) {
   std::vector<Form> forms;
   for (const DType elements : {DType::float32, DType::int8, DType::uint8, DType::int16}) {
     if (const auto sample = testing::tflite_sample_of(type, elements))
-      forms.push_back({std::string(name_of(elements)), answers_of(type, *sample)});
+      forms.push_back({std::string(name_of(elements)), answers_of(type, *sample, calls)});
   }
   if (forms.empty()) forms.push_back({"all", {.planned = has_rule ? "partly" : "-"}});
   return forms;
@@ -64,8 +65,10 @@ std::vector<Form> forms_of(const std::string& type, bool has_rule) {
 TEST(TfliteOperators, ThePageIsWhatTheProductAnswers) {
   if (testing::is_in_a_hurry()) GTEST_SKIP() << "is slow under sanitizers";
   std::string rows;
+  testing::GeneratedCalls calls;
   for (const auto& [type, has_rule] : tflite_types())
-    rows += testing::rows_of(type, forms_of(type, has_rule));
+    rows += testing::rows_of(type, forms_of(type, has_rule, calls));
+  calls.expect_right();
   testing::expect_page_has(STOWAGE_DOCS "/tflite-operators.md", "elements", rows);
 }
 

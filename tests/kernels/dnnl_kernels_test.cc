@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <dnnl.hpp>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -553,6 +554,45 @@ TEST(DnnlElementwise, ListsOfOperands) {
     expect_right({type, {{2, 33}, {2, 33}, {2, 33}, {2, 33}}, {2, 33}});
     expect_right({type, {{2, 33}, {33}, {1}}, {2, 33}});
   }
+}
+
+/// What is no finite number is none where plain loops give none, and only there.
+void expect_same_kinds(const Trial& trial, const Floats& numbers) {
+  SCOPED_TRACE(trial.describe());
+  if (!why_not(trial).empty()) return;  // which loops are optimised goes by the processor
+  Operands operands(trial, 1);
+  for (std::size_t i = 0; i < operands.inputs.size(); ++i)
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      operands.inputs[i][(7 * (i + 2 * k) + 3) % operands.inputs[i].size()] = numbers[k];
+  const Signature signature = signature_of(trial, operands);
+  const Floats fast = run(trial, operands, dnnl_kernels().at(trial.type)(signature), Side::begin);
+  const Floats plain = run(trial, operands, prepare(signature, KernelSet::plain), Side::begin);
+  for (std::size_t i = 0; i < fast.size(); ++i) {
+    EXPECT_EQ(std::isnan(fast[i]), std::isnan(plain[i])) << "element " << i;
+    EXPECT_EQ(std::isinf(fast[i]), std::isinf(plain[i])) << "element " << i;
+  }
+}
+
+TEST(DnnlKernels, NumbersThatAreNoneStay) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const Shape image{2, 4, 5, 3};
+  for (const Floats& numbers :
+       {Floats{nan, nan}, Floats{nan, infinity, -infinity}, Floats{infinity, -infinity}}) {
+    for (const char* const type : {"Abs", "Elu", "Exp", "Gelu", "HardSwish", "LeakyRelu", "LogSoftmax",
+                                   "Mish", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Swish", "Tanh"})
+      expect_same_kinds({type, {image}, image, {}, 24, {}, 0.5F, 2.0F}, numbers);
+    expect_same_kinds({"Clip", {image}, image, {{"min", -0.25F}, {"max", 0.5F}}, 6}, numbers);
+    for (const char* const type : {"Add", "Sub", "Mul", "Div", "Max", "Min", "Sum"}) {
+      expect_same_kinds({type, {image, image}, image, {}, 14, {}, 0.5F, 2.0F}, numbers);
+      expect_same_kinds({type, {image, {3}}, image, {}, 14, {}, 0.5F, 2.0F}, {nan});
+    }
+    for (const char* const type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"})
+      expect_same_kinds({type, {image}, {2, 4, 1, 1}, {{"axes", Numbers{2, 3}}}, 11}, numbers);
+    for (const char* const type : {"MaxPool", "AveragePool"})
+      expect_same_kinds({type, {image}, {2, 4, 4, 2}, {{"kernel_shape", Numbers{2, 2}}}}, numbers);
+  }
+  expect_same_kinds({"Softmax", {{5, 3}}, {5, 3}}, Floats(15, -infinity));
 }
 
 TEST(DnnlKernels, OfLongRowsAndKernels) {

@@ -83,6 +83,36 @@ TEST(OnnxKernels, Unary) {
   expect_near(biased, {0.8413447461, -0.1586552539});
 }
 
+/// The elements of a call's only output that are NaN.
+std::vector<bool> none_of(const KernelCall& call) {
+  const auto values = values_of<float>(outputs_of(call).at(0));
+  std::vector<bool> none;
+  for (const double value : values) none.push_back(std::isnan(value));
+  return none;
+}
+
+TEST(OnnxKernels, WhatIsNoNumberStays) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const char* const type : {"Abs", "Celu", "Elu", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu",
+                                 "Mish", "Relu", "Selu", "Sigmoid", "Sign", "Softplus", "Swish", "Tanh"})
+    EXPECT_EQ(none_of(unary(type, {nan, 1, infinity})), (std::vector{true, false, false})) << type;
+  expect_near(unary("HardSigmoid", {-infinity, infinity}), {0, 1});
+  const auto rows = [](std::string_view type, const Shape& out) {
+    return KernelCall{
+        .type = type,
+        .inputs = {floats({4, 2}, {1, infinity, infinity, nan, -infinity, -infinity, -infinity, 0})},
+        .outputs = {result<float>(out)},
+        .attributes = {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{0}}},
+        .version = 13};
+  };
+  EXPECT_EQ(none_of(rows("ReduceLogSumExp", {4})), (std::vector{false, true, false, false}));
+  EXPECT_EQ(values_of<float>(outputs_of(rows("ReduceLogSumExp", {4}))[0])[2], -infinity);
+  for (const char* const type : {"Softmax", "LogSoftmax"})
+    EXPECT_EQ(none_of(rows(type, {4, 2})), (std::vector{true, true, true, true, true, true, false, false}))
+        << type;
+}
+
 TEST(OnnxKernels, UnaryOfWholeNumbersAndTruths) {
   const double least = std::numeric_limits<std::int32_t>::min();
   for (const char* const type : {"Abs", "Neg"}) {

@@ -12,7 +12,7 @@ namespace stowage::testing {
 namespace {
 
 /// Calls of some operators from a set on. An operand is "float[2,3]": an input; "=float[2,3]": a constant of
-/// zeros; "{1,2}", "5", "{1.5,2.0}": a constant with these elements; "-": left out. An attribute is "axis=1",
+/// fractions, or of zeros if it is of another type; "{1,2}", "5", "{1.5,2.0}": a constant with these elements; "-": left out. An attribute is "axis=1",
 /// "perm=[1,0]", "alpha=0.5" or "mode=linear".
 struct Sample {
   std::string_view types;
@@ -274,6 +274,18 @@ const std::map<std::string, int> element_types{{"float", onnx::TensorProto::FLOA
                                                {"int64", onnx::TensorProto::INT64},
                                                {"bool", onnx::TensorProto::BOOL}};
 
+/// A constant of numbers between 0 and 1.
+onnx::TensorProto fractions(const std::string& name, const Shape& shape) {
+  constexpr int different = 7;
+  onnx::TensorProto tensor = zeros(name, shape, onnx::TensorProto::FLOAT);
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  tensor.clear_raw_data();
+  for (std::int64_t i = 0; i < count; ++i)
+    tensor.add_float_data(static_cast<float>(i % different + 1) / (different + 1));
+  return tensor;
+}
+
 /// Adds an operand to the model and says its name.
 std::string operand_of(const std::string& text, OnnxParts& parts) {
   const std::string name = "x" + std::to_string(parts.inputs.size() + parts.initializers.size());
@@ -292,7 +304,8 @@ std::string operand_of(const std::string& text, OnnxParts& parts) {
   const Shape shape = integers_in(elements_in(text.substr(bracket)));
   const int type = element_types.at(text.substr(is_constant ? 1 : 0, bracket - (is_constant ? 1 : 0)));
   if (is_constant) {
-    parts.initializers.push_back(zeros(name, shape, type));
+    const bool is_list = type == onnx::TensorProto::FLOAT && !shape.empty();
+    parts.initializers.push_back(is_list ? fractions(name, shape) : zeros(name, shape, type));
   } else {
     parts.inputs.push_back(tensor_value(name, Dimensions(shape.begin(), shape.end()), type));
   }

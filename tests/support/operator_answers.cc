@@ -1,8 +1,10 @@
 #include "operator_answers.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -57,7 +59,26 @@ std::string text_of(const std::string& file) {
 
 }  // namespace
 
-Answers answers_about(const Network& network, std::string_view type) {
+bool GeneratedCalls::add(const Network& network, const Plan& plan, std::string_view type) {
+  Package package;
+  if (!succeeds([&] { package = generate_package(network, plan, {.name = "sample"}); })) return false;
+  std::string code;
+  for (const GeneratedFile& file : package.files)
+    if (file.path.ends_with(".c")) code += file.content;
+  if (!known_.insert(code).second) return true;
+  std::string name = fmt::format("{}_{}", type, packages_.count());
+  for (char& letter : name)
+    letter = letter == '.' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  packages_.add(name, generate_package(network, plan, {.name = name}));
+  return true;
+}
+
+void GeneratedCalls::expect_right() const {
+  EXPECT_GT(packages_.count(), 50U);
+  for (const std::string& fault : packages_.run()) ADD_FAILURE() << fault;
+}
+
+Answers answers_about(const Network& network, std::string_view type, GeneratedCalls& calls) {
   const Graph& graph = network.graph();
   const auto& operators = graph.subgraphs[0].operators;
   auto found = std::ranges::find(operators, type, &Operator::type);
@@ -70,11 +91,11 @@ Answers answers_about(const Network& network, std::string_view type) {
   const bool has_rows = !found->row_axes.empty() || !found->sums_over.empty() || !found->carries.empty();
   answers.by_rows = has_rows ? "yes" : "-";
   answers.run = run_by(network, static_cast<std::size_t>(found - operators.begin()));
-  const bool is_generated = !found->folded && succeeds([&] {
+  const bool is_generated = !found->folded && [&] {
     Network own = network;
     add_scratch_of_kernels(own, CKernels::portable, false);
-    (void)generate_package(own, make_plan(own.input).plan, {.name = "sample"});
-  });
+    return calls.add(own, make_plan(own.input).plan, type);
+  }();
   answers.generated = is_generated ? "yes" : "-";
   return answers;
 }

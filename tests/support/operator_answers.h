@@ -1,10 +1,14 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "c_packages.h"
 #include "stowage/network.h"
+#include "stowage/plan.h"
+#include "temporary.h"
 
 /// What the product does with operators, for the pages that list them.
 namespace stowage::testing {
@@ -20,8 +24,23 @@ struct Answers {
   bool operator==(const Answers&) const = default;
 };
 
+/// The C of calls. What is generated is compiled and run, so that the pages promise nothing that is wrong.
+class GeneratedCalls {
+ public:
+  /// Whether C is generated of a network that calls an operator of this type.
+  [[nodiscard]] bool add(const Network& network, const Plan& plan, std::string_view type);
+
+  /// Compiles and runs all of it: expects what the interpreter gives, bit for bit.
+  void expect_right() const;
+
+ private:
+  TemporaryDirectory folder_{};
+  Packages packages_{folder_.path()};
+  std::set<std::string> known_{};  ///< Several sets of operators often become the same C.
+};
+
 /// Asks planner, runner and generator about a network that has one operator of this type.
-[[nodiscard]] Answers answers_about(const Network& network, std::string_view type);
+[[nodiscard]] Answers answers_about(const Network& network, std::string_view type, GeneratedCalls& calls);
 
 /// Forms of an operator ("6, 13"; "float32, int8"), and what is done with them.
 struct Form {

@@ -49,8 +49,14 @@ const std::optional<DType> whole = DType::int32;
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all{
       // Element by element
-      {"ABS LEAKY_RELU HARD_SWISH NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 RSQRT ZEROS_LIKE",
-       {data({1, 4, 4, 3})}},
+      {"NEG RELU6 RSQRT ZEROS_LIKE", {data({1, 4, 4, 3})}},
+      {"ABS LEAKY_RELU HARD_SWISH RELU RELU_0_TO_1 RELU_N1_TO_1",
+       {data({1, 4, 4, 3})},
+       {},
+       {same},
+       true,
+       0.25F,
+       5},
       {"CEIL COS ELU EXP FAKE_QUANT FLOOR GELU LOG ROUND SIGN SIN SQRT SQUARE",
        {data({1, 4, 4, 3})},
        {},
@@ -58,7 +64,14 @@ const std::vector<Sample>& samples() {
        false},
       {"LOGISTIC", {data({1, 4, 4, 3})}, {}, {same}, true, 1.0F / 256, -128},
       {"TANH", {data({1, 4, 4, 3})}, {}, {same}, true, 1.0F / 128, 0},
-      {"ADD SUB MUL MAXIMUM MINIMUM SQUARED_DIFFERENCE", {data({1, 4, 4, 3}), data({1, 4, 4, 3})}},
+      {"MAXIMUM MINIMUM", {data({1, 4, 4, 3}), data({1, 4, 4, 3})}},
+      {"ADD SUB MUL SQUARED_DIFFERENCE",
+       {data({1, 4, 4, 3}), data({1, 4, 4, 3})},
+       {},
+       {same},
+       true,
+       2.0F,
+       -3},
       {"ATAN2 DIV FLOOR_DIV FLOOR_MOD POW", {data({1, 4, 4, 3}), data({1, 4, 4, 3})}, {}, {same}, false},
       {"ADD_N", {data({4, 3}), data({4, 3}), data({4, 3})}},
       {"PRELU", {data({1, 4, 4, 3}), weights({1, 1, 3})}},
@@ -108,7 +121,8 @@ const std::vector<Sample>& samples() {
       {"LOG_SOFTMAX", {data({4, 8})}, {}, {same}, true, 16.0F / 256, 127},
       {"L2_NORMALIZATION", {data({4, 8})}, {}, {same}, true, 1.0F / 128, 0},
       {"LOCAL_RESPONSE_NORMALIZATION", {data({1, 4, 4, 8})}, {}, {same}, false},
-      {"MEAN SUM REDUCE_MAX REDUCE_MIN", {data({1, 4, 4, 3}), list({1, 2})}, {1}},
+      {"MEAN SUM", {data({1, 4, 4, 3}), list({1, 2})}, {1}, {same}, true, 0.25F, 5},
+      {"REDUCE_MAX REDUCE_MIN", {data({1, 4, 4, 3}), list({1, 2})}, {1}},
       {"REDUCE_PROD", {data({1, 4, 4, 3}), list({1, 2})}, {1}, {same}, false},
       {"REDUCE_ALL REDUCE_ANY", {data({1, 4, 4, 3}, boolean), list({1, 2})}, {}, {boolean}, false},
       {"ARG_MAX ARG_MIN", {data({4, 8}), scalar(1)}, {}, {DType::int64}},
@@ -207,12 +221,26 @@ bool is_layer(std::string_view type) {
          type == "TRANSPOSE_CONV";
 }
 
+/// Small numbers, if they are of 32 bits: what zeros multiply is the same however it is computed. A single one is zero.
+std::string bytes_of_weights(DType dtype, const Shape& shape) {
+  constexpr std::size_t different = 7;
+  std::string bytes(static_cast<std::size_t>(bytes_of(dtype, shape)), '\0');
+  if (shape.empty() || (dtype != DType::float32 && dtype != DType::int32)) return bytes;
+  for (std::size_t i = 0; i < bytes.size() / sizeof(std::int32_t); ++i) {
+    const auto number = static_cast<std::int32_t>(i % different + 1);
+    const float fraction = static_cast<float>(number) / (different + 1);
+    std::memcpy(&bytes[i * sizeof number],
+                dtype == DType::float32 ? static_cast<const void*>(&fraction) : &number, sizeof number);
+  }
+  return bytes;
+}
+
 /// The weights of an operator with such elements. Those of uint8 are not symmetric.
 TfliteTensor weights_of(const Operand& operand, std::string_view type, DType elements) {
   TfliteTensor tensor{.shape = operand.numbers, .dtype = operand.type.value_or(elements)};
   if (elements == DType::int16 && is_layer(type)) tensor.dtype = DType::int8;
   const Shape shape(tensor.shape.begin(), tensor.shape.end());
-  tensor.data = std::string(static_cast<std::size_t>(bytes_of(tensor.dtype, shape)), '\0');
+  tensor.data = bytes_of_weights(tensor.dtype, shape);
   if (!is_quantized(tensor.dtype)) return tensor;
   tensor.scale = {0.5F};
   tensor.zero_point = {zero_point_of(tensor.dtype, tensor.dtype == DType::uint8 ? 3 : 0)};
@@ -231,7 +259,7 @@ TfliteTensor bias_of(const Operand& operand, DType elements) {
     tensor.zero_point = {0};
   }
   const Shape shape(tensor.shape.begin(), tensor.shape.end());
-  tensor.data = std::string(static_cast<std::size_t>(bytes_of(tensor.dtype, shape)), '\0');
+  tensor.data = bytes_of_weights(tensor.dtype, shape);
   return tensor;
 }
 

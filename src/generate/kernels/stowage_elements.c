@@ -5,8 +5,8 @@
 #include "stowage_kernels.h"
 
 float stowage_unit_f32(float x) {
-  const float below = x < 1.0F ? x : 1.0F;
-  return 0.0F < below ? below : 0.0F;
+  const float below = 1.0F < x ? 1.0F : x;
+  return below < 0.0F ? 0.0F : below;
 }
 
 float stowage_round_f32(float x) {

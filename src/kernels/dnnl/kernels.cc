@@ -2,6 +2,7 @@
 
 #include "kernels/dnnl/assembly.h"
 #include "kernels/dnnl/operators.h"
+#include "kernels/dnnl/special.h"
 
 namespace stowage::kernels {
 
@@ -12,12 +13,12 @@ const KernelTable& dnnl_kernels() {
       {"Add", guarded<combination>},
       {"AveragePool", guarded<pool>},
       {"BatchNormalization", guarded<batch_normalization>},
-      {"Clip", guarded<clip>},
+      {"Clip", guarded_from_nan<clip>},
       {"Conv", guarded<convolution>},
       {"ConvTranspose", guarded<transposed_convolution>},
       {"Div", guarded<combination>},
       {"Elu", guarded<elementwise>},
-      {"Exp", guarded<elementwise>},
+      {"Exp", guarded_from_nan<elementwise>},
       {"Gelu", guarded<elementwise>},
       {"Gemm", guarded<gemm>},
       {"GlobalAveragePool", guarded<global_pool>},
@@ -28,16 +29,16 @@ const KernelTable& dnnl_kernels() {
       {"LeakyRelu", guarded<elementwise>},
       {"LogSoftmax", guarded<softmax>},
       {"MatMul", guarded<matrix_product>},
-      {"Max", guarded<combination>},
-      {"MaxPool", guarded<pool>},
-      {"Min", guarded<combination>},
+      {"Max", guarded_from_nan<combination>},
+      {"MaxPool", guarded_from_nan<pool>},
+      {"Min", guarded_from_nan<combination>},
       {"Mish", guarded<elementwise>},
       {"Mul", guarded<combination>},
-      {"ReduceMax", guarded<reduction>},
+      {"ReduceMax", guarded_from_nan<reduction>},
       {"ReduceMean", guarded<reduction>},
-      {"ReduceMin", guarded<reduction>},
+      {"ReduceMin", guarded_from_nan<reduction>},
       {"ReduceSum", guarded<reduction>},
-      {"Relu", guarded<elementwise>},
+      {"Relu", guarded_from_nan<elementwise>},
       {"Sigmoid", guarded<elementwise>},
       {"Softmax", guarded<softmax>},
       {"Softplus", guarded<elementwise>},

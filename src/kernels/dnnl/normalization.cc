@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/dnnl/operators.h"
+#include "kernels/dnnl/special.h"
 #include "kernels/dnnl/window.h"
 
 namespace stowage::kernels::fast {
@@ -164,8 +166,9 @@ Kernel softmax(const Signature& signature) {
   const std::size_t axis = axis_of(signature, is_one_axis ? -1 : 1);
   if (is_one_axis && axis + 1 != shape.size()) throw Unsupported{"the axis is not the last one"};
   const memory::dims rows{count_of(part_of(shape, 0, axis)), count_of(part_of(shape, axis, shape.size()))};
-  return signature.type == "LogSoftmax" ? softmax_of_rows<dnnl::logsoftmax_forward>(signature, rows)
-                                        : softmax_of_rows<dnnl::softmax_forward>(signature, rows);
+  Kernel kernel = signature.type == "LogSoftmax" ? softmax_of_rows<dnnl::logsoftmax_forward>(signature, rows)
+                                                 : softmax_of_rows<dnnl::softmax_forward>(signature, rows);
+  return plain_if(lacks_shares, std::move(kernel), signature, rows[1]);
 }
 
 }  // namespace stowage::kernels::fast

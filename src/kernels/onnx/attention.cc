@@ -180,8 +180,10 @@ class Attend {
   /// Makes weights of scores.
   void weigh(const Range& seen) {
     double most = unseen;
-    for (std::int64_t j = seen.begin; j < seen.end; ++j)
-      most = std::max(most, static_cast<double>(scores_[j]));
+    for (std::int64_t j = seen.begin; j < seen.end; ++j) {
+      const auto score = static_cast<double>(scores_[j]);
+      if (score > most || std::isnan(score)) most = score;
+    }
     double total = 0;
     for (std::int64_t j = seen.begin; j < seen.end && most != unseen; ++j)
       total += std::exp(static_cast<double>(scores_[j]) - most);

@@ -206,11 +206,14 @@ Kernel accumulate(const Signature& signature, Accumulation how) {
   });
 }
 
-/// log(e^known + sum of e^x), with the largest exponent subtracted first so that nothing overflows.
+/// log(e^known + sum of e^x), with the largest exponent subtracted first so that nothing overflows. NaN stays.
 template <typename Element>
 double log_sum_exp(const Reduction& of, double known, const Element* from) {
   double most = known;
-  visit_reduced(of, from, [&](auto x) { most = std::max(most, static_cast<double>(x)); });
+  visit_reduced(of, from, [&](auto x) {
+    const auto number = static_cast<double>(x);
+    if (number > most || std::isnan(number)) most = number;
+  });
   if (std::isinf(most)) return most;
   double total = std::exp(known - most);
   visit_reduced(of, from, [&](auto x) { total += std::exp(static_cast<double>(x) - most); });

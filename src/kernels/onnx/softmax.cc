@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/onnx/elements.h"
 #include "kernels/onnx/tables.h"
@@ -59,14 +60,22 @@ struct Powers {
 };
 static_assert(sizeof(Powers) == operators::bytes_of_moments);
 
+/// The power of the largest element so far. Of infinity it is none, and so are all shares.
+template <typename Real>
+double power_of_most(Real most) {
+  using Limits = std::numeric_limits<Real>;
+  return most == Limits::infinity() ? std::numeric_limits<double>::quiet_NaN() : 1;
+}
+
 /// Adds an element; all powers shrink when a larger one comes.
 template <typename Real>
 void add_power(Real x, bool is_first, Powers& powers) {
   const Real most = static_cast<Real>(powers.most);
   if (is_first) {
-    powers = {static_cast<double>(x), 1};
+    powers = {static_cast<double>(x), power_of_most(x)};
   } else if (x > most) {
-    powers = {static_cast<double>(x), powers.total * static_cast<double>(std::exp(most - x)) + 1};
+    powers = {static_cast<double>(x),
+              powers.total * static_cast<double>(std::exp(most - x)) + power_of_most(x)};
   } else {
     powers.total += x == most ? 1 : static_cast<double>(std::exp(x - most));
   }

@@ -48,6 +48,12 @@ Real sigmoid(Real x) {
   return Real{1} / (Real{1} + std::exp(-x));
 }
 
+/// Within 0 and 1; NaN stays.
+template <typename Real>
+Real unit(Real x) {
+  return std::max(std::min(x, Real{1}), Real{0});
+}
+
 /// log(1 + e^x) without overflow.
 template <typename Real>
 Real softplus(Real x) {
@@ -123,14 +129,13 @@ Kernel hard_sigmoid(const Signature& signature) {
   const float alpha = signature.attributes.real("alpha", 0.2F);
   const float beta = signature.attributes.real("beta", 0.5F);
   return map(signature, floats, [=]<typename Real>(Real x) -> Real {
-    return std::max(Real{0}, std::min(Real{1}, static_cast<Real>(alpha) * x + static_cast<Real>(beta)));
+    return unit(static_cast<Real>(alpha) * x + static_cast<Real>(beta));
   });
 }
 
 Kernel hard_swish(const Signature& signature) {
-  return map(signature, floats, []<typename Real>(Real x) -> Real {
-    return x * std::max(Real{0}, std::min(Real{1}, x / 6 + static_cast<Real>(0.5)));
-  });
+  return map(signature, floats,
+             []<typename Real>(Real x) -> Real { return x * unit(x / 6 + static_cast<Real>(0.5)); });
 }
 
 Kernel swish(const Signature& signature) {
@@ -151,7 +156,7 @@ Kernel celu(const Signature& signature) {
   if (alpha == 0) refuse("alpha is 0");
   return map(signature, floats, [=]<typename Real>(Real x) -> Real {
     const auto a = static_cast<Real>(alpha);
-    return std::max(Real{0}, x) + std::min(Real{0}, a * std::expm1(x / a));
+    return std::max(x, Real{0}) + std::min(a * std::expm1(x / a), Real{0});
   });
 }
 
