@@ -432,6 +432,13 @@ TEST(OnnxKernels, FunctionsOfBytes) {
   EXPECT_EQ(values_of<std::int8_t>(outputs_of(softmax)[0]), (Reals{-59, 59, 59, -59}));
   softmax.attributes.emplace_back("opset", std::int64_t{12});  // all from the axis on is one row
   EXPECT_EQ(values_of<std::int8_t>(outputs_of(softmax)[0]), (Reals{-78, -78, 9, -109}));
+  // All of a run is 142 steps of 0.007, and not 143.
+  softmax = of("com.microsoft.QLinearSoftmax", array<Byte>({2, 2}, {0, 255, 10, 10}), 0.05F,
+               array<Byte>({}, {3}), 0.007F, array<Byte>({}, {7}));
+  EXPECT_EQ(values_of<Byte>(outputs_of(softmax)[0]), (Reals{7, 149, 78, 78}));
+  softmax = of("com.microsoft.QLinearSoftmax", signed_bytes({2, 2}, {-128, 127, 5, 5}), 0.05F,
+               signed_bytes({}, {3}), 0.002F, signed_bytes({}, {-128}));
+  EXPECT_EQ(values_of<std::int8_t>(outputs_of(softmax)[0]), (Reals{-128, 127, 122, 122}));
   expect_refused({.type = "com.microsoft.QLinearSigmoid",
                   .inputs = {signed_bytes({2}, {1, 2}), floats({2}, {1, 1}), signed_bytes({}, {0}),
                              floats({}, {1}), signed_bytes({}, {0})},
