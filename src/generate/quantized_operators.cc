@@ -321,7 +321,7 @@ void emit_scaled_gemm(Writer& writer) {
   const bool is_turned = signature.attributes.integer("transB", 0) != 0;
   const onnx_ops::MatrixProduct p =
       onnx_ops::matrix_products_of(input_of(writer, 0).shape, input_of(writer, 3).shape,
-                                   signature.outputs.at(0)->shape, false, is_turned)
+                                   signature.outputs.at(0)->shape, {}, {.is_transposed = is_turned})
           .one;
   call_product_of_bytes(writer, p, is_turned, {.output = 7, .bias = 6});
 }

@@ -16,6 +16,7 @@
 namespace stowage {
 namespace {
 
+using testing::attribute;
 using testing::NodeAttributes;
 using testing::tensor_value;
 
@@ -24,7 +25,19 @@ onnx::NodeProto fused(const std::string& type, const testing::Names& inputs, con
   return testing::node(type, inputs, outputs, attributes, "com.microsoft");
 }
 
-onnx::AttributeProto number(const std::string& name, std::int64_t value) { return testing::attribute(name, value); }
+onnx::AttributeProto number(const std::string& name, std::int64_t value) { return attribute(name, value); }
+
+/// A constant of `columns` numbers in each row, of different sizes and signs.
+onnx::TensorProto matrix(const std::string& name, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> numbers;
+  for (std::int64_t i = 0; i < rows * columns; ++i)
+    numbers.push_back(static_cast<float>(i * 37 % 19 - 9) / 7);
+  onnx::TensorProto tensor = testing::reals(name, numbers);
+  tensor.clear_dims();
+  tensor.add_dims(rows);
+  tensor.add_dims(columns);
+  return tensor;
+}
 
 /// Faults of the network as C, as a whole and by rows.
 std::vector<std::string> faults_of(const testing::OnnxParts& parts) {
@@ -38,6 +51,22 @@ std::vector<std::string> faults_of(const testing::OnnxParts& parts) {
   options.stream = StreamOptions{};
   packages.add("rows", generate_package(network, make_plan(network.input, options).plan, {.name = "rows"}));
   return packages.run();
+}
+
+/// Matrices that are transposed, or between whose rows and columns the batch is, and constant ones.
+TEST(GenerateFused, Products) {
+  const auto alpha = attribute("alpha", 0.35F);
+  const testing::OnnxParts parts{
+      .nodes = {fused("FusedMatMul", {"x", "w"}, {"p"}, {alpha}),
+                fused("FusedMatMul", {"x", "v"}, {"q"}, {alpha, number("transB", 1)}),
+                fused("FusedMatMul", {"p", "q"}, {"r"}, {alpha, number("transA", 1)}),
+                fused("FusedMatMul", {"x", "z"}, {"s"}, {number("transBatchB", 1)}),
+                fused("TransposeMatMul", {"z", "x"}, {"t"},
+                      {alpha, number("transBatchA", 1), number("transA", 1), number("transB", 1)})},
+      .inputs = {tensor_value("x", {2, 3, 4}), tensor_value("z", {4, 2, 6})},
+      .outputs = {tensor_value("r", {2, 5, 5}), tensor_value("s", {2, 3, 6}), tensor_value("t", {2, 6, 3})},
+      .initializers = {matrix("w", 4, 5), matrix("v", 5, 4)}};
+  for (const std::string& fault : faults_of(parts)) ADD_FAILURE() << fault;
 }
 
 /// Along different axes, of both types, with steps of which a whole has few and many.

@@ -248,6 +248,22 @@ TEST(OnnxKernels, Products) {
                .outputs = {result<float>({2, 2})},
                .attributes = {{"transB", std::int64_t{1}}, {"alpha", 0.5F}}},
               {7, 16, 16, 38.5});
+  // What is the batch of both is between their rows and columns.
+  expect_near({.type = "com.microsoft.FusedMatMul",
+               .inputs = {counting({3, 2, 2}), counting({2, 2, 3})},
+               .outputs = {result<float>({2, 2, 2})},
+               .attributes = {{"transBatchA", std::int64_t{1}},
+                              {"transA", std::int64_t{1}},
+                              {"transB", std::int64_t{1}}}},
+              {38, 83, 44, 98, 176, 239, 200, 272});
+  expect_near({.type = "com.microsoft.TransposeMatMul",
+               .inputs = {counting({2, 2, 1, 3}), counting({2, 2, 1, 3})},
+               .outputs = {result<float>({2, 1, 2, 2})},
+               .attributes = {{"transBatchA", std::int64_t{1}},
+                              {"transBatchB", std::int64_t{1}},
+                              {"transB", std::int64_t{1}},
+                              {"alpha", 0.5F}}},
+              {7, 25, 25, 97, 38.5, 83.5, 83.5, 182.5});
   expect_refused({.type = "MatMul", .inputs = {a, a}, .outputs = {result<float>({2, 3})}}, "is not defined");
   expect_refused(
       {.type = "Gemm", .inputs = {a, b, floats({3}, {1, 2, 3})}, .outputs = {result<float>({2, 2})}},

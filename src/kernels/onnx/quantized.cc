@@ -135,10 +135,9 @@ Kernel scaled_product(const Signature& signature) {
   expect_rank(output, 2, "the output");
   const Attributes& attributes = signature.attributes;
   if (attributes.real("alpha", 1) != 1) refuse("alpha is not 1");
-  const MatrixProduct p =
-      matrix_products_of(a.shape, b.shape, output.shape, attributes.integer("transA", 0) != 0,
-                         attributes.integer("transB", 0) != 0)
-          .one;
+  const MatrixProduct p = matrix_products_of(a.shape, b.shape, output.shape, matrix_order_of(attributes, 'A'),
+                                             matrix_order_of(attributes, 'B'))
+                              .one;
   expect_scale_and_zero(signature, 1, a.dtype);
   expect_scale_and_zero(signature, 7, output.dtype);
   expect_dtype(input_of(signature, 4), DType::float32, "a scale");
