@@ -69,6 +69,16 @@ TEST(GenerateFused, Products) {
   for (const std::string& fault : faults_of(parts)) ADD_FAILURE() << fault;
 }
 
+TEST(GenerateFused, FunctionsOfSums) {
+  const testing::OnnxParts parts{
+      .nodes = {fused("BiasGelu", {"x", "b"}, {"y"}), fused("FastGelu", {"x"}, {"z"}),
+                fused("FastGelu", {"z", "b"}, {"u"}), fused("QuickGelu", {"u"}, {"v"})},
+      .inputs = {tensor_value("x", {2, 5, 3})},
+      .outputs = {tensor_value("y", {2, 5, 3}), tensor_value("v", {2, 5, 3})},
+      .initializers = {testing::reals("b", {-1, 0.3F, 2})}};
+  for (const std::string& fault : faults_of(parts)) ADD_FAILURE() << fault;
+}
+
 /// Along different axes, of both types, with steps of which a whole has few and many.
 TEST(GenerateFused, SharesOfBytes) {
   testing::OnnxParts parts{.inputs = {tensor_value("x", {2, 7, 3})}};

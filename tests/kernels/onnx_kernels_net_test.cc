@@ -617,7 +617,7 @@ TEST(OnnxKernels, WriteOverWhatTheyMay) {
     }
     EXPECT_TRUE(is_checked);
   }
-  EXPECT_EQ(checked, 109);
+  EXPECT_EQ(checked, 113);
 }
 
 }  // namespace
