@@ -1,6 +1,8 @@
-// Norms of runs of numbers: Softmax and LogSoftmax of ONNX, LayerNormalization, and L2_NORMALIZATION of TFLite.
+// Norms of runs of numbers: Softmax and LogSoftmax of ONNX, LayerNormalization and its like, and L2_NORMALIZATION of
+// TFLite.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -16,29 +18,65 @@ namespace {
 
 using kernels::refuse;
 
+/// What differs in norms over the last dimensions.
+struct LayerNorm {
+  std::size_t axis = 0;  ///< The first of them.
+  float epsilon = 0;
+  bool subtracts_mean = true;
+  std::size_t scale = 1;  ///< The input that has it; the bias is behind it, if the mean is subtracted.
+};
+
 /// First each group by its mean and variance, then all elements by scale and bias, which are repeated.
-void emit_layer_norm(Writer& writer) {
+void normalize(Writer& writer, const Operand& in, const LayerNorm& it) {
   const kernels::Signature& signature = writer.seen();
-  const Shape& shape = signature.inputs.at(0).value().shape;
-  if (signature.inputs[0]->dtype != DType::float32) refuse("it is not of float32");
+  if (in.dtype != DType::float32) refuse("it is not of float32");
   if (signature.has_output(1) || signature.has_output(2)) refuse("it gives statistics");
-  const std::size_t axis = kernels::axis_of(signature.attributes.integer("axis", -1), shape.size());
-  const operators::NormLanes lanes = operators::lanes_of_norm(shape, axis);
-  const double epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F));
+  const operators::NormLanes lanes = operators::lanes_of_norm(in.shape, it.axis);
   const std::string layer =
       writer.layer("stowage_norm_layer",
-                   fmt::format("NULL, NULL, {}, {}, {}, {}", literal(epsilon), lanes.lanes,
-                               kernels::count_of(shape, axis, lanes.axis), lanes.rows * lanes.inner));
+                   fmt::format("NULL, NULL, {}, {}, {}, {}, {}", literal(static_cast<double>(it.epsilon)),
+                               lanes.lanes, kernels::count_of(in.shape, it.axis, lanes.axis),
+                               lanes.rows * lanes.inner, it.subtracts_mean ? 0 : 1));
   const Operand out = writer.output();
   writer.need("stowage_norm_f32");
-  writer.line(fmt::format("stowage_layer_norm_f32(&{}, {}, {}, {});", layer, writer.input(0).at, out.at,
-                          kernels::count_of(shape, 0, axis)));
-  std::vector<LoopInput> inputs{{.operand = out}, loop_input(writer, 1)};
-  if (signature.has_input(2)) inputs.push_back(loop_input(writer, 2));
+  writer.line(fmt::format("stowage_layer_norm_f32(&{}, {}, {}, {});", layer, in.at, out.at,
+                          kernels::count_of(in.shape, 0, it.axis)));
+  std::vector<LoopInput> inputs{{.operand = out}, loop_input(writer, it.scale)};
+  if (it.subtracts_mean && signature.has_input(it.scale + 1))
+    inputs.push_back(loop_input(writer, it.scale + 1));
   write_loops(writer, inputs, out, [](const std::vector<std::string>& elements, const std::string& place) {
     return std::vector{fmt::format("{} = {} * {} + {};", place, elements[0], elements[1],
                                    elements.size() == 3 ? elements[2] : "0.0F")};
   });
+}
+
+void emit_layer_norm(Writer& writer) {
+  const kernels::Signature& signature = writer.seen();
+  const Operand in = writer.input(0);
+  normalize(writer, in,
+            {.axis = kernels::axis_of(signature.attributes.integer("axis", -1), in.shape.size()),
+             .epsilon = signature.attributes.real("epsilon", 1e-5F),
+             .subtracts_mean = signature.type == "LayerNormalization"});
+}
+
+/// The norm of a sum of two inputs and maybe a bias. The sum is the last output if it is wanted.
+void emit_skip_norm(Writer& writer) {
+  const kernels::Signature& signature = writer.seen();
+  const bool subtracts_mean = signature.type == "com.microsoft.SkipLayerNormalization";
+  const std::size_t bias = subtracts_mean ? 4 : 3;
+  const Operand sums = writer.output(signature.has_output(3) ? 3 : 0);
+  std::vector<LoopInput> inputs{loop_input(writer, 0), loop_input(writer, 1)};
+  if (signature.has_input(bias)) inputs.push_back(loop_input(writer, bias));
+  writer.line("{");
+  write_loops(writer, inputs, sums, [](const std::vector<std::string>& elements, const std::string& place) {
+    return std::vector{fmt::format("{} = {};", place, fmt::join(elements, " + "))};
+  });
+  writer.line("}");
+  normalize(writer, sums,
+            {.axis = sums.shape.size() - 1,
+             .epsilon = signature.attributes.real("epsilon", 1e-12F),
+             .subtracts_mean = subtracts_mean,
+             .scale = 2});
 }
 
 void emit_unit_length(Writer& writer) {
@@ -98,6 +136,10 @@ EmitPart layer_norm_operators() {
   return {{"Softmax", emit_shares},
           {"LogSoftmax", emit_shares},
           {"LayerNormalization", emit_layer_norm},
+          {"RMSNormalization", emit_layer_norm},
+          {"SimplifiedLayerNormalization", emit_layer_norm},
+          {"com.microsoft.SkipLayerNormalization", emit_skip_norm},
+          {"com.microsoft.SkipSimplifiedLayerNormalization", emit_skip_norm},
           {"L2_NORMALIZATION", emit_unit_length}};
 }
 

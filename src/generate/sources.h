@@ -282,7 +282,7 @@ class Writer {
   std::string layer(std::string_view type, std::string_view fields);
   void need(std::string_view kernel) { sources_.need(kernel); }
   void need_math() { sources_.need_math(); }
-  /// A declaration at the begin of the function.
+  /// A declaration at the begin of the function, where it is once.
   void declare(std::string_view declaration);
   /// A line of the body, which computes row y if there are rows.
   void line(std::string_view text);

@@ -282,7 +282,8 @@ std::string Writer::layer(std::string_view type, std::string_view fields) {
 }
 
 void Writer::declare(std::string_view declaration) {
-  declarations_ += "  " + std::string(declaration) + "\n";
+  const std::string text = "  " + std::string(declaration) + "\n";
+  if (declarations_.find(text) == std::string::npos) declarations_ += text;
 }
 
 void Writer::line(std::string_view text) { body_ += std::string(text) + "\n"; }

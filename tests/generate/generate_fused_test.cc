@@ -107,5 +107,19 @@ TEST(GenerateFused, SharesOfBytes) {
   for (const std::string& fault : faults_of(parts)) ADD_FAILURE() << fault;
 }
 
+/// Their sums are outputs, too, and inputs of the next one.
+TEST(GenerateFused, NormsOfSums) {
+  const testing::OnnxParts parts{
+      .nodes = {fused("SkipSimplifiedLayerNormalization", {"x", "s", "g"}, {"y", "", "", "z"}),
+                fused("SkipLayerNormalization", {"y", "z", "g", "b", "c"}, {"u", "", "", "v"}),
+                fused("SkipLayerNormalization", {"u", "v", "g"}, {"w"}),
+                testing::node("SimplifiedLayerNormalization", {"w", "g"}, {"r"})},
+      .inputs = {tensor_value("x", {2, 5, 3}), tensor_value("s", {2, 5, 3})},
+      .outputs = {tensor_value("r", {2, 5, 3}), tensor_value("v", {2, 5, 3})},
+      .initializers = {testing::reals("g", {1, 0.3F, 2}), testing::reals("b", {1, -0.5F, 0}),
+                       testing::reals("c", {0, 3, -0.1F})}};
+  for (const std::string& fault : faults_of(parts)) ADD_FAILURE() << fault;
+}
+
 }  // namespace
 }  // namespace stowage
