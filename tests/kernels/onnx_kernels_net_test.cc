@@ -9,6 +9,7 @@
 #include <random>
 
 #include "kernel_calls.h"
+#include "stowage/error.h"
 #include "stowage/graph.h"
 
 namespace stowage {
@@ -322,6 +323,23 @@ TEST(OnnxKernels, Normalisations) {
                .outputs = {result<float>({1, 2})},
                .attributes = {zero}},
               {-1, 0});
+  const KernelCall words{
+      .type = "com.microsoft.EmbedLayerNormalization",
+      .inputs = {array<std::int32_t>({1, 2}, {1, 0}), array<std::int32_t>({1, 2}, {0, 0}),
+                 floats({2, 2}, {1, 2, 3, 5}), floats({2, 2}, {0, 0, 1, 0}), floats({1, 2}, {1, 1}), two,
+                 shift, array<std::int32_t>({1, 2}, {1, 0}), array<std::int32_t>({1, 2}, {0, 1})},
+      .outputs = {result<float>({1, 2, 2}), result<std::int32_t>({1}), result<float>({1, 2, 2})},
+      .attributes = {{"epsilon", 1.0F}}};
+  expect_near(words, {1 - std::sqrt(2), -1 + std::sqrt(0.5), 1, -1});
+  EXPECT_EQ(values_of<std::int32_t>(outputs_of(words)[1]), (Reals{1}));
+  EXPECT_EQ(values_of<float>(outputs_of(words)[2]), (Reals{4, 6, 3, 3}));
+  KernelCall by_order = words;  // without segments, mask and places
+  by_order.inputs.resize(7);
+  by_order.inputs[1] = by_order.inputs[4] = std::nullopt;
+  EXPECT_EQ(values_of<std::int32_t>(outputs_of(by_order)[1]), (Reals{0}));
+  EXPECT_EQ(values_of<float>(outputs_of(by_order)[2]), (Reals{3, 5, 2, 2}));
+  by_order.inputs[0] = array<std::int32_t>({1, 2}, {1, 2});
+  EXPECT_THROW(static_cast<void>(outputs_of(by_order)), Error);
   expect_near({.type = "LpNormalization", .inputs = {floats({2}, {3, -4})}, .outputs = {result<float>({2})}},
               {0.6, -0.8});
   expect_near({.type = "LRN",
