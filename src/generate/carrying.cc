@@ -34,7 +34,7 @@ std::string norm_layer(Writer& writer, std::int64_t channels) {
   const bool is_instance = signature.type == "InstanceNormalization";
   const std::int64_t groups = is_instance ? in[1] : signature.attributes.integer("num_groups", in[1]);
   return writer.layer("stowage_norm_layer",
-                      fmt::format("{}, {}, {}, {}, {}, {}", for_channels(writer, 1, in[1], "scale"),
+                      fmt::format("{}, {}, {}, {}, {}, {}, 0", for_channels(writer, 1, in[1], "scale"),
                                   for_channels(writer, 2, in[1], "shift"),
                                   literal(static_cast<double>(signature.attributes.real("epsilon", 1e-5F))),
                                   channels, in[1] / groups, kernels::count_of(in, 2, in.size())));

@@ -425,6 +425,16 @@ void emit_shift(Writer& writer) {
   write_function(writer, {.type = "BitShift", .integer = is_left ? text_of_shift_left : text_of_shift_right});
 }
 
+/// The function of a sum, if there is a bias.
+void emit_biased_gelu(Writer& writer) {
+  const kernels::Signature& signature = writer.seen();
+  const std::string_view text =
+      signature.type == "com.microsoft.FastGelu" ? text_of_gelu_by_tanh : text_of_gelu;
+  std::string of_sum;
+  for (const std::string& word : words_of(text)) of_sum += word == "a" ? "(a + b)" : word;
+  write_function(writer, {.type = signature.type, .real = signature.has_input(1) ? of_sum : text});
+}
+
 }  // namespace
 
 EmitPart element_functions() {
@@ -433,7 +443,9 @@ EmitPart element_functions() {
                 {"Gelu", emit_gelu, each},
                 {"IsInf", emit_infinite, each},
                 {"Mod", emit_rest, each},
-                {"Selu", emit_selu, each}};
+                {"Selu", emit_selu, each},
+                {"com.microsoft.BiasGelu", emit_biased_gelu, each},
+                {"com.microsoft.FastGelu", emit_biased_gelu, each}};
   for (const auto& functions : {functions_of_onnx(), functions_of_tflite()})
     for (const ElementFunction& it : functions) part.push_back({it.type, emit_function, each});
   return part;

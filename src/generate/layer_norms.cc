@@ -2,6 +2,7 @@
 // variants of onnxruntime, LpNormalization, and L2_NORMALIZATION of TFLite.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -20,51 +21,32 @@ namespace {
 
 using kernels::refuse;
 
-/// What is normalized: all from an axis on.
-struct Norm {
-  std::size_t axis = 0;
-  double epsilon = 0;
+/// What differs in norms over the last dimensions.
+struct LayerNorm {
+  std::size_t axis = 0;  ///< The first of them.
+  float epsilon = 0;
   bool subtracts_mean = true;
+  std::size_t scale = 1;  ///< The input that has it; the bias is behind it, if the mean is subtracted.
 };
 
-/// Each group by its mean and variance, in place if that is where it is.
-void write_norm(Writer& writer, const Norm& norm, const std::string& from, const Operand& out) {
-  const Shape& shape = out.shape;
-  const operators::NormLanes lanes = operators::lanes_of_norm(shape, norm.axis);
-  const std::int64_t share = kernels::count_of(shape, norm.axis, lanes.axis);
-  const std::int64_t length = lanes.rows * lanes.inner;
-  const std::int64_t groups = kernels::count_of(shape, 0, norm.axis);
-  if (norm.subtracts_mean) {
-    const std::string layer = writer.layer(
-        "stowage_norm_layer",
-        fmt::format("NULL, NULL, {}, {}, {}, {}", literal(norm.epsilon), lanes.lanes, share, length));
-    writer.need("stowage_norm_f32");
-    writer.line(fmt::format("stowage_layer_norm_f32(&{}, {}, {}, {});", layer, from, out.at, groups));
-    return;
-  }
-  expect_countable(out);
-  writer.need_math();
-  writer.declare("int32_t i, j, k;");
-  writer.line(fmt::format("for (i = 0; i < {}; i++) {{", groups));
-  writer.line(fmt::format("  const float *const group = {} + i * {};", from, share * length));
-  writer.line("  double squares = 0.0, by;");
-  writer.line(fmt::format("  for (j = 0; j < {}; j++) {{\n    double sum = 0.0;", share));
-  writer.line(
-      fmt::format("    for (k = 0; k < {0}; k++) sum = sum + (double)group[j * {0} + k] * "
-                  "(double)group[j * {0} + k];",
-                  length));
-  writer.line("    squares = squares + sum;\n  }");
-  writer.line(
-      fmt::format("  by = 1.0 / sqrt(squares / ({}.0 * {}.0) + {});", length, share, literal(norm.epsilon)));
-  writer.line(fmt::format("  for (j = 0; j < {0}; j++) ({1})[i * {0} + j] = (float)((double)group[j] * by);",
-                          share * length, out.at));
-  writer.line("}");
-}
-
-/// Then all elements by scale and bias, which are repeated.
-void write_scale(Writer& writer, const Operand& out, std::size_t scale, std::optional<std::size_t> bias) {
-  std::vector<LoopInput> inputs{{.operand = out}, loop_input(writer, scale)};
-  if (bias) inputs.push_back(loop_input(writer, *bias));
+/// First each group by its mean and variance, then all elements by scale and bias, which are repeated.
+void normalize(Writer& writer, const Operand& in, const LayerNorm& it) {
+  const kernels::Signature& signature = writer.seen();
+  if (in.dtype != DType::float32) refuse("it is not of float32");
+  if (signature.has_output(1) || signature.has_output(2)) refuse("it gives statistics");
+  const operators::NormLanes lanes = operators::lanes_of_norm(in.shape, it.axis);
+  const std::string layer =
+      writer.layer("stowage_norm_layer",
+                   fmt::format("NULL, NULL, {}, {}, {}, {}, {}", literal(static_cast<double>(it.epsilon)),
+                               lanes.lanes, kernels::count_of(in.shape, it.axis, lanes.axis),
+                               lanes.rows * lanes.inner, it.subtracts_mean ? 0 : 1));
+  const Operand out = writer.output();
+  writer.need("stowage_norm_f32");
+  writer.line(fmt::format("stowage_layer_norm_f32(&{}, {}, {}, {});", layer, in.at, out.at,
+                          kernels::count_of(in.shape, 0, it.axis)));
+  std::vector<LoopInput> inputs{{.operand = out}, loop_input(writer, it.scale)};
+  if (it.subtracts_mean && signature.has_input(it.scale + 1))
+    inputs.push_back(loop_input(writer, it.scale + 1));
   write_loops(writer, inputs, out, [](const std::vector<std::string>& elements, const std::string& place) {
     return std::vector{fmt::format("{} = {} * {} + {};", place, elements[0], elements[1],
                                    elements.size() == 3 ? elements[2] : "0.0F")};
@@ -73,40 +55,31 @@ void write_scale(Writer& writer, const Operand& out, std::size_t scale, std::opt
 
 void emit_layer_norm(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
-  const Shape& shape = signature.inputs.at(0).value().shape;
-  if (signature.inputs[0]->dtype != DType::float32) refuse("it is not of float32");
-  if (signature.has_output(1) || signature.has_output(2)) refuse("it gives statistics");
-  const bool subtracts_mean = signature.type == "LayerNormalization";
-  const Norm norm{.axis = kernels::axis_of(signature.attributes.integer("axis", -1), shape.size()),
-                  .epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F)),
-                  .subtracts_mean = subtracts_mean};
-  const Operand out = writer.output();
-  write_norm(writer, norm, writer.input(0).at, out);
-  write_scale(writer, out, 1,
-              subtracts_mean && signature.has_input(2) ? std::optional<std::size_t>(2) : std::nullopt);
+  const Operand in = writer.input(0);
+  normalize(writer, in,
+            {.axis = kernels::axis_of(signature.attributes.integer("axis", -1), in.shape.size()),
+             .epsilon = signature.attributes.real("epsilon", 1e-5F),
+             .subtracts_mean = signature.type == "LayerNormalization"});
 }
 
-/// The sum of input and skip, and of a bias.
+/// The norm of a sum of two inputs and maybe a bias. The sum is the last output if it is wanted.
 void emit_skip_norm(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
-  if (signature.inputs.at(0).value().dtype != DType::float32) refuse("it is not of float32");
   const bool subtracts_mean = signature.type == "com.microsoft.SkipLayerNormalization";
   const std::size_t bias = subtracts_mean ? 4 : 3;
-  const Operand out = writer.output();
+  const Operand sums = writer.output(signature.has_output(3) ? 3 : 0);
   std::vector<LoopInput> inputs{loop_input(writer, 0), loop_input(writer, 1)};
   if (signature.has_input(bias)) inputs.push_back(loop_input(writer, bias));
   writer.line("{");
-  write_loops(writer, inputs, out,
-              element_lines(inputs, out.dtype, inputs.size() == 3 ? "a + b + c" : "a + b"));
+  write_loops(writer, inputs, sums, [](const std::vector<std::string>& elements, const std::string& place) {
+    return std::vector{fmt::format("{} = {};", place, fmt::join(elements, " + "))};
+  });
   writer.line("}");
-  if (signature.has_output(3)) call_copy(writer, out.at, writer.output(3));
-  write_norm(writer,
-             {.axis = out.shape.size() - 1,
-              .epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-12F)),
-              .subtracts_mean = subtracts_mean},
-             out.at, out);
-  write_scale(writer, out, 2,
-              subtracts_mean && signature.has_input(3) ? std::optional<std::size_t>(3) : std::nullopt);
+  normalize(writer, sums,
+            {.axis = sums.shape.size() - 1,
+             .epsilon = signature.attributes.real("epsilon", 1e-12F),
+             .subtracts_mean = subtracts_mean,
+             .scale = 2});
 }
 
 void emit_unit_length(Writer& writer) {

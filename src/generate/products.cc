@@ -42,7 +42,16 @@ struct RealProduct {
   std::int64_t terms = 1;
   std::int64_t columns = 1;
   bool is_turned = false;
+  float alpha = 1;
 };
+
+void multiply_all(Writer& writer, const Operand& numbers, float alpha) {
+  if (alpha == 1) return;
+  write_loops(writer, {{.operand = numbers}}, numbers,
+              [&](const std::vector<std::string>& elements, const std::string& place) {
+                return std::vector{fmt::format("{} = {} * {};", place, literal(alpha), elements[0])};
+              });
+}
 
 /// Each row of the output is a convolution of one place.
 void call_product(Writer& writer, const RealProduct& it, const std::string& bias) {
@@ -75,6 +84,12 @@ void call_product(Writer& writer, const RealProduct& it, const std::string& bias
   writer.line(fmt::format("stowage_image_conv_f32(&{}, rows, {} + {} * {});", layer, writer.output().at,
                           index, it.columns));
   if (has_rows && it.rows != 1) writer.line("}");
+  Operand made = writer.output();
+  if (!has_rows) {
+    made.at += fmt::format(" + y * {}", it.columns);
+    made.shape = {it.columns};
+  }
+  multiply_all(writer, made, it.alpha);
 }
 
 /// What else a product does.
@@ -108,7 +123,7 @@ void emit_general_gemm(Writer& writer) {
   });
   const onnx_ops::MatrixProducts products = onnx_ops::matrix_products_of(
       signature.inputs.at(0)->shape, signature.inputs.at(1)->shape, out.shape,
-      attributes.integer("transA", 0) != 0, attributes.integer("transB", 0) != 0);
+      onnx_ops::matrix_order_of(attributes, 'A'), onnx_ops::matrix_order_of(attributes, 'B'));
   call_products(writer, products, {.factor = literal(attributes.real("alpha", 1)), .adds = true});
 }
 
@@ -142,10 +157,15 @@ void emit_product_of_inputs(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
   if (signature.outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
   const Attributes& attributes = signature.attributes;
-  call_products(writer,
-                onnx_ops::matrix_products_of(signature.inputs.at(0)->shape, signature.inputs.at(1)->shape,
-                                             signature.outputs[0]->shape, attributes.integer("adj_x", 0) != 0,
-                                             attributes.integer("adj_y", 0) != 0));
+  const auto order_of = [&](char operand, const char* flag) {
+    onnx_ops::MatrixOrder order = onnx_ops::matrix_order_of(attributes, operand);
+    order.is_transposed |= attributes.integer(flag, 0) != 0;
+    return order;
+  };
+  call_products(writer, onnx_ops::matrix_products_of(
+                            signature.inputs.at(0)->shape, signature.inputs.at(1)->shape,
+                            signature.outputs[0]->shape, order_of('A', "adj_x"), order_of('B', "adj_y")));
+  multiply_all(writer, writer.output(), attributes.real("alpha", 1));
 }
 
 /// By constant weights; rows of the first input are alike, however many dimensions they are counted in.
@@ -154,12 +174,20 @@ void emit_matrix_product(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
   const Shape& weights = signature.inputs.at(1).value().shape;
   const Shape& out = signature.outputs.at(0)->shape;
-  if (weights.size() != 2) return emit_product_of_inputs(writer);
-  if (kernels::count_of(signature.inputs.at(0)->shape) % weights[0] != 0 || out.empty() ||
-      out.back() != weights[1])
+  const onnx_ops::MatrixOrder order = onnx_ops::matrix_order_of(signature.attributes, 'A');
+  if (weights.size() != 2 || order.is_transposed || order.has_batch_inside)
+    return emit_product_of_inputs(writer);
+  const bool is_turned = onnx_ops::matrix_order_of(signature.attributes, 'B').is_transposed;
+  const std::int64_t terms = weights[is_turned ? 1 : 0];
+  const std::int64_t columns = weights[is_turned ? 0 : 1];
+  if (kernels::count_of(signature.inputs.at(0)->shape) % terms != 0 || out.empty() || out.back() != columns)
     refuse("its rows do not fit its weights");
   call_product(writer,
-               {.rows = kernels::count_of(out) / weights[1], .terms = weights[0], .columns = weights[1]},
+               {.rows = kernels::count_of(out) / columns,
+                .terms = terms,
+                .columns = columns,
+                .is_turned = is_turned,
+                .alpha = signature.attributes.real("alpha", 1)},
                "NULL");
 }
 
@@ -168,6 +196,8 @@ void emit_matrix_product(Writer& writer) {
 EmitPart product_operators() {
   return {{"Gemm", emit_gemm, RowHandling::own},
           {"MatMul", emit_matrix_product},
+          {"com.microsoft.FusedMatMul", emit_matrix_product},
+          {"com.microsoft.TransposeMatMul", emit_matrix_product},
           {"BATCH_MATMUL", emit_product_of_inputs}};
 }
 

@@ -321,7 +321,7 @@ void emit_scaled_gemm(Writer& writer) {
   const bool is_turned = signature.attributes.integer("transB", 0) != 0;
   const onnx_ops::MatrixProduct p =
       onnx_ops::matrix_products_of(input_of(writer, 0).shape, input_of(writer, 3).shape,
-                                   signature.outputs.at(0)->shape, false, is_turned)
+                                   signature.outputs.at(0)->shape, {}, {.is_transposed = is_turned})
           .one;
   call_product_of_bytes(writer, p, is_turned, {.output = 7, .bias = 6});
 }
@@ -410,6 +410,25 @@ void emit_scaled_average_pool(Writer& writer) {
   call_on_image(writer, it, "q8_average_pool", layer, byte_out);
 }
 
+void emit_softmax_of_bytes(Writer& writer) {
+  const Signature& signature = writer.seen();
+  static_cast<void>(kernels::prepare(signature, KernelSet::plain));  // refuses what it cannot compute
+  const DType dtype = input_of(writer, 0).dtype;
+  const onnx_ops::Split runs = onnx_ops::runs_of_softmax(signature);
+  const auto powers = onnx_ops::powers_of_steps(scale_of(writer, 1), runs.size);
+  const std::string table =
+      writer.sources().array("powers_" + writer.number(), "powers of e of operator " + writer.number(),
+                             DType::float32, std::vector<float>(powers.begin(), powers.end()));
+  const std::string layer = writer.layer(
+      "stowage_q8_softmax_layer",
+      fmt::format("{}, {}, {}, {}, {}, {}, {}", table, literal(onnx_ops::steps_of_all(scale_of(writer, 3))),
+                  runs.outer, runs.size, runs.inner, zero_of(writer, 4, dtype), flip_of(dtype)));
+  writer.need("stowage_q8");
+  writer.need("stowage_q8_softmax");
+  writer.line(fmt::format("stowage_q8_softmax(&{}, (const uint8_t *){}, {}{});", layer, writer.input(0).at,
+                          byte_out, writer.output().at));
+}
+
 }  // namespace
 
 void expect_byte(const kernels::Argument& argument) {
@@ -448,6 +467,7 @@ EmitPart quantized_operators() {
           {"com.microsoft.QLinearGlobalAveragePool", emit_scaled_mean, RowHandling::own},
           {"com.microsoft.QLinearReduceMean", emit_scaled_mean_over_axes, RowHandling::own},
           {"com.microsoft.QLinearSigmoid", emit_table, RowHandling::elements},
+          {"com.microsoft.QLinearSoftmax", emit_softmax_of_bytes},
           {"stowage.QLinearSub", emit_scaled_sum<true>, RowHandling::elements},
           {"stowage.Requantize", emit_table, RowHandling::elements}};
 }

@@ -29,6 +29,8 @@ using wire::NodeProto;
 struct Activation {
   std::string_view type;
   std::vector<std::string_view> parameters{};
+  bool is_of_gemm = false;  ///< FusedConv does not know it.
+  std::int64_t since = 1;   ///< The operator set that defines it.
 };
 
 const Activation activations[] = {{"Relu"},
@@ -36,7 +38,13 @@ const Activation activations[] = {{"Relu"},
                                   {"Tanh"},
                                   {"LeakyRelu", {"alpha"}},
                                   {"HardSigmoid", {"alpha", "beta"}},
-                                  {"Clip", {"min", "max"}}};
+                                  {"Clip", {"min", "max"}},
+                                  {"HardSwish", {}, false, 14},
+                                  {"Elu", {"alpha"}, true},
+                                  {"Selu", {"alpha", "gamma"}, true},
+                                  {"Softplus", {}, true},
+                                  {"Softsign", {}, true},
+                                  {"ThresholdedRelu", {"alpha"}, true}};
 
 class Splitter {
  public:
@@ -121,6 +129,7 @@ class Splitter {
     const auto* const known =
         type == nullptr ? std::end(activations) : std::ranges::find(activations, *type, &Activation::type);
     if (known == std::end(activations)) return std::nullopt;
+    if (version_ < known->since || (known->is_of_gemm && node.op_type != "FusedGemm")) return std::nullopt;
     made.op_type = known->type;
     for (std::size_t i = 0; i < known->parameters.size(); ++i) {
       const auto value = parameter_of(node, known->parameters[i], i);

@@ -196,17 +196,33 @@ void einsum(NodeContext& node) {
 namespace stowage::operators {
 namespace {
 
+/// Whether the last two dimensions are exchanged.
+bool is_transposed(const Site& site, bool is_left) {
+  const char* const flag = site.is_tflite() ? (is_left ? "adj_x" : "adj_y") : (is_left ? "transA" : "transB");
+  return site.attributes().integer(flag, 0) != 0;
+}
+
+/// Whether the first dimension belongs behind the batch.
+bool has_batch_inside(const Site& site, bool is_left) {
+  return site.attributes().integer(is_left ? "transBatchA" : "transBatchB", 0) != 0;
+}
+
 /// The matrices are the last two dimensions; those before are a batch.
 Reading factor(const Site& site, std::size_t input, bool is_left, std::size_t axis) {
   const Shape in = site.input_shape(input);
   const std::size_t rank = site.output_shape().size();
-  if (in.size() < 2 || rank < 2) return all();
-  if (axis + 2 < rank) return elementwise(site, input, axis);
+  if (in.size() < 2 || rank < in.size()) return all();
+  const bool is_inside = has_batch_inside(site, is_left);
+  if (axis + 2 < rank) {
+    if (!is_inside) return elementwise(site, input, axis);
+    const std::size_t missing = rank - in.size();
+    const std::size_t own = axis + 1 - missing;
+    return axis < missing || in[own] == 1 ? shared() : same_row(own);
+  }
   const bool is_row = axis + 2 == rank;
   if (is_row != is_left) return shared();
-  const char* const flag = site.is_tflite() ? (is_left ? "adj_x" : "adj_y") : (is_left ? "transA" : "transB");
-  const bool is_transposed = site.attributes().integer(flag, 0) != 0;
-  return same_row(in.size() - (is_row != is_transposed ? 2 : 1));
+  if (is_row == is_transposed(site, is_left)) return same_row(in.size() - 1);
+  return same_row(is_inside ? 0 : in.size() - 2);
 }
 
 Reading matrix_product(const Site& site, std::size_t input, std::size_t axis) {
@@ -257,9 +273,17 @@ std::optional<std::int64_t> multiplies_of_units(const Site& site) {
 std::optional<std::int64_t> multiplies_of_matrices(const Site& site) {
   const Shape left = site.input_shape(0);
   if (left.empty()) return products_of(site.output_shape(), 0);
-  const bool is_transposed = site.attributes().integer(site.is_tflite() ? "adj_x" : "transA", 0) != 0;
-  return products_of(site.output_shape(),
-                     is_transposed && left.size() > 1 ? left[left.size() - 2] : left.back());
+  if (left.size() == 1 || !is_transposed(site, true)) return products_of(site.output_shape(), left.back());
+  return products_of(site.output_shape(), left[has_batch_inside(site, true) ? 0 : left.size() - 2]);
+}
+
+constexpr Facts fused_product(std::string_view onnx) {
+  return {.onnx = onnx,
+          .shape = shapes::fused_multiply,
+          .inputs = 2,
+          .rows = matrix_product,
+          .splits = true,
+          .multiplies = multiplies_of_matrices};
 }
 
 }  // namespace
@@ -292,7 +316,7 @@ std::span<const Facts> product_family() {
        .multiplies = multiplies_of_matrices},
       {.onnx = "com.microsoft.DynamicQuantizeMatMul", .shape = shapes::matrix_multiply, .inputs = 3},
       {.onnx = "com.microsoft.FusedGemm", .shape = shapes::general_multiply, .inputs = 2},
-      {.onnx = "com.microsoft.FusedMatMul", .shape = shapes::fused_multiply, .inputs = 2},
+      fused_product("com.microsoft.FusedMatMul"),
       {.onnx = "com.microsoft.FusedMatMulActivation", .shape = shapes::fused_multiply, .inputs = 2},
       {.onnx = "com.microsoft.GemmFastGelu", .shape = shapes::general_multiply, .inputs = 2},
       {.onnx = "com.microsoft.Inverse", .shape = shapes::like_first, .inputs = 1},
@@ -305,7 +329,7 @@ std::span<const Facts> product_family() {
        .shape = shapes::quantized_general_multiply,
        .inputs = 2,
        .multiplies = multiplies_of_matrices},
-      {.onnx = "com.microsoft.TransposeMatMul", .shape = shapes::fused_multiply, .inputs = 2},
+      fused_product("com.microsoft.TransposeMatMul"),
       {.tflite = "BATCH_MATMUL",
        .shape = shapes::fused_multiply,
        .rows = matrix_product,

@@ -57,6 +57,14 @@ TEST(OnnxFused, ConvolutionsAndProducts) {
       fused("FusedGemm", {"a", "w2"}, {activation("LeakyRelu"), attribute("activation_alpha", 0.5F)});
   product.initializers.push_back(testing::zeros("w2", {4, 2}));
   EXPECT_EQ(types_of(product), (Types{"Gemm", "LeakyRelu"}));
+  for (const char* const type : {"Elu", "Selu", "Softplus", "Softsign", "ThresholdedRelu"}) {
+    auto own = fused("FusedGemm", {"a", "w2"}, {activation(type)});
+    own.initializers.push_back(testing::zeros("w2", {4, 2}));
+    EXPECT_EQ(types_of(own), (Types{"Gemm", type}));
+  }
+  const auto swish = fused("FusedConv", {"x", "w"}, {activation("HardSwish")});
+  EXPECT_EQ(types_of(swish, 14), (Types{"Conv", "HardSwish"}));
+  EXPECT_EQ(types_of(swish, 13), (Types{"com.microsoft.FusedConv"}));
   EXPECT_EQ(types_of(fused("FusedConv", {"x", "w"}, {activation("Softplus")})),
             (Types{"com.microsoft.FusedConv"}));
 }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "kernel_calls.h"
+#include "stowage/error.h"
 #include "stowage/graph.h"
 
 namespace stowage {
@@ -248,6 +249,22 @@ TEST(OnnxKernels, Products) {
                .outputs = {result<float>({2, 2})},
                .attributes = {{"transB", std::int64_t{1}}, {"alpha", 0.5F}}},
               {7, 16, 16, 38.5});
+  // What is the batch of both is between their rows and columns.
+  expect_near({.type = "com.microsoft.FusedMatMul",
+               .inputs = {counting({3, 2, 2}), counting({2, 2, 3})},
+               .outputs = {result<float>({2, 2, 2})},
+               .attributes = {{"transBatchA", std::int64_t{1}},
+                              {"transA", std::int64_t{1}},
+                              {"transB", std::int64_t{1}}}},
+              {38, 83, 44, 98, 176, 239, 200, 272});
+  expect_near({.type = "com.microsoft.TransposeMatMul",
+               .inputs = {counting({2, 2, 1, 3}), counting({2, 2, 1, 3})},
+               .outputs = {result<float>({2, 1, 2, 2})},
+               .attributes = {{"transBatchA", std::int64_t{1}},
+                              {"transBatchB", std::int64_t{1}},
+                              {"transB", std::int64_t{1}},
+                              {"alpha", 0.5F}}},
+              {7, 25, 25, 97, 38.5, 83.5, 83.5, 182.5});
   expect_refused({.type = "MatMul", .inputs = {a, a}, .outputs = {result<float>({2, 3})}}, "is not defined");
   expect_refused(
       {.type = "Gemm", .inputs = {a, b, floats({3}, {1, 2, 3})}, .outputs = {result<float>({2, 2})}},
@@ -306,6 +323,23 @@ TEST(OnnxKernels, Normalisations) {
                .outputs = {result<float>({1, 2})},
                .attributes = {zero}},
               {-1, 0});
+  const KernelCall words{
+      .type = "com.microsoft.EmbedLayerNormalization",
+      .inputs = {array<std::int32_t>({1, 2}, {1, 0}), array<std::int32_t>({1, 2}, {0, 0}),
+                 floats({2, 2}, {1, 2, 3, 5}), floats({2, 2}, {0, 0, 1, 0}), floats({1, 2}, {1, 1}), two,
+                 shift, array<std::int32_t>({1, 2}, {1, 0}), array<std::int32_t>({1, 2}, {0, 1})},
+      .outputs = {result<float>({1, 2, 2}), result<std::int32_t>({1}), result<float>({1, 2, 2})},
+      .attributes = {{"epsilon", 1.0F}}};
+  expect_near(words, {1 - std::sqrt(2), -1 + std::sqrt(0.5), 1, -1});
+  EXPECT_EQ(values_of<std::int32_t>(outputs_of(words)[1]), (Reals{1}));
+  EXPECT_EQ(values_of<float>(outputs_of(words)[2]), (Reals{4, 6, 3, 3}));
+  KernelCall by_order = words;  // without segments, mask and places
+  by_order.inputs.resize(7);
+  by_order.inputs[1] = by_order.inputs[4] = std::nullopt;
+  EXPECT_EQ(values_of<std::int32_t>(outputs_of(by_order)[1]), (Reals{0}));
+  EXPECT_EQ(values_of<float>(outputs_of(by_order)[2]), (Reals{3, 5, 2, 2}));
+  by_order.inputs[0] = array<std::int32_t>({1, 2}, {1, 2});
+  EXPECT_THROW(static_cast<void>(outputs_of(by_order)), Error);
   expect_near({.type = "LpNormalization", .inputs = {floats({2}, {3, -4})}, .outputs = {result<float>({2})}},
               {0.6, -0.8});
   expect_near({.type = "LRN",
@@ -432,6 +466,13 @@ TEST(OnnxKernels, FunctionsOfBytes) {
   EXPECT_EQ(values_of<std::int8_t>(outputs_of(softmax)[0]), (Reals{-59, 59, 59, -59}));
   softmax.attributes.emplace_back("opset", std::int64_t{12});  // all from the axis on is one row
   EXPECT_EQ(values_of<std::int8_t>(outputs_of(softmax)[0]), (Reals{-78, -78, 9, -109}));
+  // All of a run is 142 steps of 0.007, and not 143.
+  softmax = of("com.microsoft.QLinearSoftmax", array<Byte>({2, 2}, {0, 255, 10, 10}), 0.05F,
+               array<Byte>({}, {3}), 0.007F, array<Byte>({}, {7}));
+  EXPECT_EQ(values_of<Byte>(outputs_of(softmax)[0]), (Reals{7, 149, 78, 78}));
+  softmax = of("com.microsoft.QLinearSoftmax", signed_bytes({2, 2}, {-128, 127, 5, 5}), 0.05F,
+               signed_bytes({}, {3}), 0.002F, signed_bytes({}, {-128}));
+  EXPECT_EQ(values_of<std::int8_t>(outputs_of(softmax)[0]), (Reals{-128, 127, 122, 122}));
   expect_refused({.type = "com.microsoft.QLinearSigmoid",
                   .inputs = {signed_bytes({2}, {1, 2}), floats({2}, {1, 1}), signed_bytes({}, {0}),
                              floats({}, {1}), signed_bytes({}, {0})},
@@ -594,7 +635,7 @@ TEST(OnnxKernels, WriteOverWhatTheyMay) {
     }
     EXPECT_TRUE(is_checked);
   }
-  EXPECT_EQ(checked, 109);
+  EXPECT_EQ(checked, 113);
 }
 
 }  // namespace

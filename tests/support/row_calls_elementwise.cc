@@ -44,6 +44,9 @@ void add_onnx(std::vector<Call>& calls) {
              "Sinh",      "Softplus",    "Softsign", "Sqrt", "Swish",  "Tan",     "Tanh",  "ThresholdedRelu",
              "Dropout"},
             22);
+  add_unary(calls, {"com.microsoft.FastGelu", "com.microsoft.Gelu", "com.microsoft.QuickGelu"}, 1);
+  for (const char* const type : {"com.microsoft.BiasGelu", "com.microsoft.FastGelu"})
+    calls.push_back({.type = type, .data = {{2, 5, 3}, {3}}, .output = {2, 5, 3}, .version = 1});
   add_unary(calls, {"IsInf", "IsNaN"}, 20, float32, boolean);
   add_unary(calls, {"Not"}, 20, boolean, boolean);
   add_unary(calls, {"BitwiseNot"}, 20, int8, int8);

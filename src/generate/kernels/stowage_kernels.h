@@ -212,6 +212,7 @@ typedef struct {
   int32_t channels;
   int32_t share;    /* channels of a group */
   int32_t elements; /* of a channel */
+  int32_t is_raw;   /* 1: the mean counts as 0 */
 } stowage_norm_layer;
 
 void stowage_norm_add_f32(const float *row, int32_t channels, int32_t in_plane, int32_t count, int32_t done,

@@ -6,11 +6,11 @@
 
 #include "stowage_kernels.h"
 
-static void add_run(const float *from, int32_t count, int32_t done, stowage_moments *sums) {
+static void add_run(const float *from, int32_t count, int32_t done, int32_t is_raw, stowage_moments *sums) {
   int32_t i;
   for (i = 0; i < count; i++) {
     const double x = (double)from[i], away = x - sums->mean;
-    sums->mean += away / (double)(done + i + 1);
+    if (is_raw == 0) sums->mean += away / (double)(done + i + 1);
     sums->squares += away * (x - sums->mean);
   }
 }
@@ -20,7 +20,7 @@ void stowage_norm_add_f32(const float *row, int32_t channels, int32_t in_plane, 
   int32_t c;
   for (c = 0; c < channels; c++) {
     if (done == 0) sums[c].mean = sums[c].squares = 0.0;
-    add_run(row + c * in_plane, count, done, &sums[c]);
+    add_run(row + c * in_plane, count, done, 0, &sums[c]);
   }
 }
 
@@ -63,10 +63,10 @@ void stowage_norm_f32(const stowage_norm_layer *layer, const float *input, float
   int32_t first, c;
   for (first = 0; first < layer->channels; first += layer->share) {
     stowage_moments group = {0.0, 0.0};
-    add_run(input + first * plane, plane, 0, &group);
+    add_run(input + first * plane, plane, 0, layer->is_raw, &group);
     for (c = 1; c < layer->share; c++) {
       stowage_moments next = {0.0, 0.0};
-      add_run(input + (first + c) * plane, plane, 0, &next);
+      add_run(input + (first + c) * plane, plane, 0, layer->is_raw, &next);
       join(layer, &group, &next, c);
     }
     write_group(layer, &group, first, input, plane, output, plane, plane);
@@ -80,10 +80,10 @@ void stowage_layer_norm_f32(const stowage_norm_layer *layer, const float *input,
   for (group = 0; group < groups; group++, input += size, output += size) {
     stowage_moments all = {0.0, 0.0};
     double by;
-    add_run(input, length, 0, &all);
+    add_run(input, length, 0, layer->is_raw, &all);
     for (lane = 1; lane < layer->share; lane++) {
       stowage_moments next = {0.0, 0.0};
-      add_run(input + lane * length, length, 0, &next);
+      add_run(input + lane * length, length, 0, layer->is_raw, &next);
       join(layer, &all, &next, lane);
     }
     by = 1.0 / sqrt(all.squares / ((double)length * (double)layer->share) + layer->epsilon);

@@ -54,6 +54,20 @@ void stowage_q8_quantize(const stowage_q8_affine *layer, const float *input, uin
 void stowage_q8_dequantize(const stowage_q8_affine *layer, const uint8_t *input, float *output,
                            int32_t count);
 
+/* QLinearSoftmax of [outer][size][inner] numbers, over the second dimension. */
+
+typedef struct {
+  const float *powers; /* of e, for numbers that are 255 to 0 steps below the largest one */
+  float all;           /* steps of the output that are 1 */
+  int32_t outer;
+  int32_t size;
+  int32_t inner;
+  int32_t zero;
+  uint8_t flip;
+} stowage_q8_softmax_layer;
+
+void stowage_q8_softmax(const stowage_q8_softmax_layer *layer, const uint8_t *input, uint8_t *output);
+
 /* QLinearAdd and QLinearMul. `step_a` and `step_b` are 1, or 0 for an operand that is one number for all. */
 
 typedef struct {

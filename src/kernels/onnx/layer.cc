@@ -1,6 +1,7 @@
 // Normalizations over the last dimensions: LayerNormalization, RMSNormalization and their variants in other
 // domains. Statistics are summed in float64, and row by row in the same order (kernels/onnx/moments.h).
 
+#include <algorithm>
 #include <array>
 
 #include "kernels/onnx/elements.h"
@@ -21,8 +22,8 @@ struct Layer {
   bool has_bias = false;
 };
 
-Layer layer_of(const Signature& signature, std::size_t axis, std::size_t scale, std::size_t bias) {
-  const Argument& input = input_of(signature, 0);
+Layer layer_of(const Signature& signature, const Argument& input, std::size_t axis, std::size_t scale,
+               std::size_t bias) {
   const std::size_t rank = input.shape.size();
   Shape scale_strides = broadcast_strides(input_of(signature, scale).shape, input.shape);
   Shape bias_strides(rank, 0);
@@ -118,7 +119,7 @@ Kernel layer_normalization(const Signature& signature, bool subtracts_mean) {
   const Argument& input = input_of(signature, 0);
   expect_copy(input, output_of(signature));
   const std::size_t axis = axis_of(signature.attributes.integer("axis", -1), input.shape.size());
-  Layer layer = layer_of(signature, axis, 1, subtracts_mean ? 2 : 99);
+  Layer layer = layer_of(signature, input, axis, 1, subtracts_mean ? 2 : 99);
   layer.sums.subtracts_mean = subtracts_mean;
   expect_dtype(input_of(signature, 1), input.dtype, "the scale");
   if (layer.has_bias) expect_dtype(*signature.inputs[2], input.dtype, "the bias");
@@ -155,7 +156,7 @@ Kernel skip_normalization(const Signature& signature, bool subtracts_mean) {
   for (std::size_t i = 1; i <= bias; ++i) {
     if (signature.has_input(i)) expect_dtype(*signature.inputs[i], input.dtype, "an input");
   }
-  Layer layer = layer_of(signature, input.shape.size() - 1, 2, subtracts_mean ? 3 : 99);
+  Layer layer = layer_of(signature, input, input.shape.size() - 1, 2, subtracts_mean ? 3 : 99);
   layer.sums.subtracts_mean = subtracts_mean;
   layer.sums.epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-12F));
   Shape bias_strides(input.shape.size(), 0);
@@ -184,6 +185,86 @@ Kernel skip_normalization(const Signature& signature, bool subtracts_mean) {
   });
 }
 
+/// Refuses inputs of EmbedLayerNormalization that do not fit.
+void expect_embedding(const Signature& signature) {
+  const Argument& words = input_of(signature, 0);
+  const Argument& output = output_of(signature);
+  expect_rank(words, 2, "the words");
+  expect_rank(output, 3, "the output");
+  expect_shape(output, {words.shape[0], words.shape[1], output.shape[2]}, "the output");
+  if (signature.has_input(1) != signature.has_input(4)) refuse("segments and their table are not both there");
+  for (const std::size_t i : {0U, 1U, 7U, 8U}) {
+    if (!signature.has_input(i)) continue;
+    expect_dtype(*signature.inputs[i], DType::int32, "an index");
+    Shape expected = words.shape;
+    if (i == 8 && signature.inputs[i]->shape.size() == 2) expected[0] = signature.inputs[i]->shape[0];
+    if (expected[0] != 1 && expected[0] != words.shape[0]) refuse("places are {}", show(expected));
+    expect_shape(*signature.inputs[i], expected, "indices");
+  }
+  for (const std::size_t i : {2U, 3U, 4U}) {
+    if (i == 4 && !signature.has_input(i)) continue;
+    const Argument& table = input_of(signature, i);
+    expect_dtype(table, output.dtype, "a table");
+    expect_rank(table, 2, "a table");
+    expect_shape(table, {table.shape[0], output.shape[2]}, "a table");
+  }
+  for (const std::size_t i : {5U, 6U}) expect_dtype(input_of(signature, i), output.dtype, "scale or bias");
+  if (signature.has_output(1)) {
+    expect_dtype(*signature.outputs[1], DType::int32, "the count of words");
+    expect_shape(*signature.outputs[1], {words.shape[0]}, "the count of words");
+  }
+  if (signature.has_output(2)) expect_copy(output, *signature.outputs[2]);
+}
+
+/// The normalized sum of rows of tables: of words, of their places, and maybe of segments. The second output counts
+/// words whose mask is 1, the third is the sum.
+Kernel embedding(const Signature& signature) {
+  expect_embedding(signature);
+  const Shape& shape = output_of(signature).shape;
+  Layer layer = layer_of(signature, output_of(signature), 2, 5, 6);
+  layer.sums.epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-12F));
+  std::array<std::int64_t, 3> rows{};  // of tables
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (signature.has_input(2 + i)) rows[i] = signature.inputs[2 + i]->shape[0];
+  const bool has_places_of_all = signature.has_input(8) && signature.inputs[8]->shape[0] == shape[0];
+  return for_type(output_of(signature).dtype, floats, [&]<typename Element>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      const std::int64_t length = shape[1];
+      const std::int64_t size = shape[2];
+      const auto* const segments = pointers.input<std::int32_t>(1);
+      const auto* const places = pointers.input<std::int32_t>(8);
+      const auto row = [&](std::size_t table, std::int64_t index) {
+        return pointers.input<Element>(2 + table) +
+               index_in(index, rows[table], "EmbedLayerNormalization") * size;
+      };
+      auto* const to = pointers.output<Element>(0);
+      for (std::int64_t i = 0; i < shape[0] * length; ++i) {
+        const std::int64_t place = i % length;
+        const auto* const word = row(0, pointers.input<std::int32_t>(0)[i]);
+        const auto* const where =
+            row(1, places == nullptr ? place : std::int64_t{places[has_places_of_all ? i : place]});
+        const auto* const segment = segments == nullptr ? nullptr : row(2, segments[i]);
+        for (std::int64_t j = 0; j < size; ++j) {
+          auto x = value_of(word[j]) + value_of(where[j]);
+          if (segment != nullptr) x += value_of(segment[j]);
+          to[i * size + j] = element_of<Element>(x);
+        }
+      }
+      if (auto* const sums = pointers.output<Element>(2)) std::copy_n(to, count_of(shape), sums);
+      normalize<Element, float>(layer, to, to, pointers.input<Element>(5), pointers.input<Element>(6),
+                                nullptr, nullptr);
+      const auto* const mask = pointers.input<std::int32_t>(7);
+      auto* const counts = pointers.output<std::int32_t>(1);
+      for (std::int64_t b = 0; b < shape[0] && counts != nullptr; ++b) {
+        counts[b] =
+            mask == nullptr
+                ? 0
+                : static_cast<std::int32_t>(std::count(mask + b * length, mask + (b + 1) * length, 1));
+      }
+    }};
+  });
+}
+
 }  // namespace
 
 TablePart layer_kernels() {
@@ -191,6 +272,7 @@ TablePart layer_kernels() {
       {"LayerNormalization", [](const Signature& it) { return layer_normalization(it, true); }},
       {"RMSNormalization", [](const Signature& it) { return layer_normalization(it, false); }},
       {"SimplifiedLayerNormalization", [](const Signature& it) { return layer_normalization(it, false); }},
+      {"com.microsoft.EmbedLayerNormalization", embedding},
       {"com.microsoft.SkipLayerNormalization",
        [](const Signature& it) { return skip_normalization(it, true); }},
       {"com.microsoft.SkipSimplifiedLayerNormalization",

@@ -8,41 +8,70 @@
 
 namespace stowage::kernels::onnx_ops {
 
-MatrixProducts matrix_products_of(const Shape& a, const Shape& b, const Shape& output, bool transposes_a,
-                                  bool transposes_b) {
+namespace {
+
+/// A matrix for each index of a batch, and the distances of its elements and of the matrices.
+struct Matrices {
+  Shape batch{};
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  std::int64_t row = 1;
+  std::int64_t column = 1;
+  std::int64_t next = 1;  ///< From one matrix to that of the next index.
+};
+
+/// The shape has two dimensions or more.
+Matrices matrices_of(const Shape& shape, MatrixOrder order) {
+  const std::size_t last = shape.size() - 1;
+  const auto batch = shape.begin() + (order.has_batch_inside ? 1 : 0);
+  Matrices it{.batch = Shape(batch, batch + extent(last - 1)),
+              .rows = order.has_batch_inside ? shape[0] : shape[last - 1],
+              .columns = shape[last],
+              .row = order.has_batch_inside ? count_of(shape, 1, shape.size()) : shape[last],
+              .next = order.has_batch_inside ? shape[last] : shape[last - 1] * shape[last]};
+  if (order.is_transposed) {
+    std::swap(it.rows, it.columns);
+    std::swap(it.row, it.column);
+  }
+  return it;
+}
+
+/// Of the batch, in elements.
+Shape strides_of(const Matrices& matrices, const Shape& batch) {
+  Shape strides = broadcast_strides(matrices.batch, batch);
+  for (std::int64_t& stride : strides) stride *= matrices.next;
+  return strides;
+}
+
+}  // namespace
+
+MatrixOrder matrix_order_of(const Attributes& attributes, char operand) {
+  return {.is_transposed = attributes.integer(std::string("trans") + operand, 0) != 0,
+          .has_batch_inside = attributes.integer(std::string("transBatch") + operand, 0) != 0};
+}
+
+MatrixProducts matrix_products_of(const Shape& a, const Shape& b, const Shape& output, MatrixOrder order_a,
+                                  MatrixOrder order_b) {
   if (a.empty() || b.empty()) refuse("a scalar is no matrix");
-  Shape left = a;
-  Shape right = b;
-  if (a.size() == 1) left.insert(left.begin(), 1);
-  if (b.size() == 1) right.push_back(1);
-  const std::size_t l = left.size() - 2;
-  const std::size_t r = right.size() - 2;
-  const bool swaps_a = transposes_a && a.size() > 1;
-  const bool swaps_b = transposes_b && b.size() > 1;
-  const std::int64_t a_row = swaps_a ? 1 : left[l + 1];
-  const std::int64_t b_row = swaps_b ? 1 : right[r + 1];
-  const MatrixProduct one{.rows = left[swaps_a ? l + 1 : l],
-                          .columns = right[swaps_b ? r : r + 1],
-                          .terms = left[swaps_a ? l : l + 1],
-                          .a_row = a_row,
-                          .a_column = swaps_a ? left[l + 1] : 1,
-                          .b_row = b_row,
-                          .b_column = swaps_b ? right[r + 1] : 1};
-  if (one.terms != right[swaps_b ? r + 1 : r]) refuse("{} times {} is not defined", show(a), show(b));
-  MatrixProducts result{.one = one};
+  const Matrices left = a.size() == 1 ? matrices_of({1, a[0]}, {}) : matrices_of(a, order_a);
+  const Matrices right = b.size() == 1 ? matrices_of({b[0], 1}, {}) : matrices_of(b, order_b);
+  if (left.columns != right.rows) refuse("{} times {} is not defined", show(a), show(b));
   Shape own;
-  if (a.size() > 1) own.push_back(one.rows);
-  if (b.size() > 1) own.push_back(one.columns);
+  if (a.size() > 1) own.push_back(left.rows);
+  if (b.size() > 1) own.push_back(right.columns);
   if (output.size() < own.size() || !std::equal(own.begin(), own.end(), output.end() - extent(own.size())))
     refuse("{} times {} is not {}", show(a), show(b), show(output));
-  result.batch.assign(output.begin(), output.end() - extent(own.size()));
-  const Shape a_batch(left.begin(), left.end() - 2);
-  const Shape b_batch(right.begin(), right.end() - 2);
-  result.a_strides = broadcast_strides(a_batch, result.batch);
-  result.b_strides = broadcast_strides(b_batch, result.batch);
-  for (std::int64_t& stride : result.a_strides) stride *= left[l] * left[l + 1];
-  for (std::int64_t& stride : result.b_strides) stride *= right[r] * right[r + 1];
-  return result;
+  const Shape batch(output.begin(), output.end() - extent(own.size()));
+  return {.one = {.rows = left.rows,
+                  .columns = right.columns,
+                  .terms = left.columns,
+                  .a_row = left.row,
+                  .a_column = left.column,
+                  .b_row = right.row,
+                  .b_column = right.column},
+          .batch = batch,
+          .a_strides = strides_of(left, batch),
+          .b_strides = strides_of(right, batch)};
 }
 
 namespace {
@@ -107,13 +136,11 @@ Kernel matrix_product(const Signature& signature) {
 }
 
 Kernel fused_matrix_product(const Signature& signature) {
-  const auto& attributes = signature.attributes;
-  if (attributes.integer("transBatchA", 0) != 0 || attributes.integer("transBatchB", 0) != 0)
-    refuse("transposed batches");
+  const Attributes& attributes = signature.attributes;
   return multiply(signature,
                   matrix_products_of(input_of(signature, 0).shape, input_of(signature, 1).shape,
-                                     output_of(signature).shape, attributes.integer("transA", 0) != 0,
-                                     attributes.integer("transB", 0) != 0),
+                                     output_of(signature).shape, matrix_order_of(attributes, 'A'),
+                                     matrix_order_of(attributes, 'B')),
                   attributes.real("alpha", 1));
 }
 
@@ -128,7 +155,7 @@ Kernel general_product(const Signature& signature) {
   const auto& attributes = signature.attributes;
   const MatrixProduct p =
       matrix_products_of(a.shape, input_of(signature, 1).shape, output.shape,
-                         attributes.integer("transA", 0) != 0, attributes.integer("transB", 0) != 0)
+                         matrix_order_of(attributes, 'A'), matrix_order_of(attributes, 'B'))
           .one;
   expect_rank(output, 2, "the output");
   Shape c_strides{0, 0};
@@ -168,7 +195,8 @@ Kernel general_product(const Signature& signature) {
 TablePart product_kernels() {
   return {{"Gemm", general_product},
           {"MatMul", matrix_product},
-          {"com.microsoft.FusedMatMul", fused_matrix_product}};
+          {"com.microsoft.FusedMatMul", fused_matrix_product},
+          {"com.microsoft.TransposeMatMul", fused_matrix_product}};
 }
 
 }  // namespace stowage::kernels::onnx_ops

@@ -50,9 +50,18 @@ struct MatrixProducts {
   Shape b_strides{};
 };
 
+/// How the dimensions of matrices are ordered. Vectors have no order.
+struct MatrixOrder {
+  bool is_transposed = false;     ///< The last two dimensions are swapped.
+  bool has_batch_inside = false;  ///< The first dimension belongs behind the batch.
+};
+
+/// Of an operand of FusedMatMul: 'A' or 'B'. It is the usual one where there are no such attributes.
+[[nodiscard]] MatrixOrder matrix_order_of(const Attributes& attributes, char operand);
+
 /// Checks that a * b has the output's shape. A vector is a matrix of one row (a) or column (b); the output
-/// lacks that dimension. A transposed matrix has its last two dimensions swapped.
+/// lacks that dimension.
 [[nodiscard]] MatrixProducts matrix_products_of(const Shape& a, const Shape& b, const Shape& output,
-                                                bool transposes_a = false, bool transposes_b = false);
+                                                MatrixOrder order_a = {}, MatrixOrder order_b = {});
 
 }  // namespace stowage::kernels::onnx_ops

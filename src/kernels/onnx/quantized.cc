@@ -55,6 +55,13 @@ void expect_scale_and_zero(const Signature& signature, std::size_t scale, DType 
   if (count_of(signature.inputs[scale + 1]->shape) != 1) refuse("input {} is not one zero point", scale + 1);
 }
 
+void expect_bytes_like_first(const Signature& signature) {
+  const Argument& input = input_of(signature, 0);
+  expect_shape(output_of(signature), input.shape, "the output");
+  expect_dtype(output_of(signature), input.dtype, "the output");
+  for (const std::size_t i : {1U, 3U}) expect_scale_and_zero(signature, i, input.dtype);
+}
+
 std::optional<ByteScale> constant_byte_scale(const Signature& signature, std::size_t scale) {
   const Argument& given = input_of(signature, scale);
   if (given.constant.empty()) return std::nullopt;
@@ -128,10 +135,9 @@ Kernel scaled_product(const Signature& signature) {
   expect_rank(output, 2, "the output");
   const Attributes& attributes = signature.attributes;
   if (attributes.real("alpha", 1) != 1) refuse("alpha is not 1");
-  const MatrixProduct p =
-      matrix_products_of(a.shape, b.shape, output.shape, attributes.integer("transA", 0) != 0,
-                         attributes.integer("transB", 0) != 0)
-          .one;
+  const MatrixProduct p = matrix_products_of(a.shape, b.shape, output.shape, matrix_order_of(attributes, 'A'),
+                                             matrix_order_of(attributes, 'B'))
+                              .one;
   expect_scale_and_zero(signature, 1, a.dtype);
   expect_scale_and_zero(signature, 7, output.dtype);
   expect_dtype(input_of(signature, 4), DType::float32, "a scale");
@@ -340,13 +346,6 @@ struct Reals {
   }
 };
 
-void expect_bytes_like_first(const Signature& signature) {
-  const Argument& input = input_of(signature, 0);
-  expect_shape(output_of(signature), input.shape, "the output");
-  expect_dtype(output_of(signature), input.dtype, "the output");
-  for (const std::size_t i : {1U, 3U}) expect_scale_and_zero(signature, i, input.dtype);
-}
-
 /// The function of each element: x, its scale, its zero point; those of the output.
 template <typename Function>
 Kernel of_each(const Signature& signature, const Function& function) {
@@ -372,34 +371,6 @@ Kernel sigmoid_of_bytes(const Signature& signature) {
 
 Kernel requantized(const Signature& signature) {
   return of_each(signature, [](float x) { return x; });
-}
-
-/// As Softmax of the operator set in the attribute `opset`: before 13, all dimensions from the axis on are one row.
-Kernel softmax_of_bytes(const Signature& signature) {
-  expect_bytes_like_first(signature);
-  const Argument& input = input_of(signature, 0);
-  const std::size_t rank = input.shape.size();
-  const std::size_t axis = axis_of(signature.attributes.integer("axis", -1), rank);
-  Split split = split_at(input.shape, axis);
-  if (signature.attributes.integer("opset", 13) < 13)
-    split = {.outer = split.outer, .size = split.size * split.inner, .inner = 1};
-  return for_type(input.dtype, bytes_with_scales, [&]<typename Stored>() -> Kernel {
-    return {.run = [split](const Pointers& pointers) {
-      const Reals<Stored> reals{pointers, 1, 3};
-      for (std::int64_t i = 0; i < split.outer * split.inner; ++i) {
-        const std::int64_t start = i / split.inner * split.size * split.inner + i % split.inner;
-        const auto* const from = pointers.input<Stored>(0) + start;
-        auto* const to = pointers.output<Stored>(0) + start;
-        float most = -std::numeric_limits<float>::infinity();
-        for (std::int64_t k = 0; k < split.size; ++k)
-          most = std::max(most, reals.real(from[k * split.inner]));
-        const auto power = [&](std::int64_t k) { return std::exp(reals.real(from[k * split.inner]) - most); };
-        float total = 0;
-        for (std::int64_t k = 0; k < split.size; ++k) total += power(k);
-        for (std::int64_t k = 0; k < split.size; ++k) to[k * split.inner] = reals.byte(power(k) / total);
-      }
-    }};
-  });
 }
 
 }  // namespace

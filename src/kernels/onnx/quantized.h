@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,10 @@ inline constexpr Types<std::int8_t, std::uint8_t> bytes_with_scales;
 /// out.
 void expect_scale_and_zero(const Signature& signature, std::size_t scale, DType dtype);
 
+/// Refuses an output that is not as large as the first input and of its type, each with a scale and a zero point: inputs
+/// 1 and 3.
+void expect_bytes_like_first(const Signature& signature);
+
 /// A scale and a zero point that the model gives.
 struct ByteScale {
   float scale = 1;
@@ -64,5 +69,17 @@ struct ByteRange {
 
 /// The range of these numbers and 0, as DynamicQuantizeLinear takes it.
 [[nodiscard]] ByteRange byte_range_of(const float* x, std::int64_t count);
+
+/// QLinearSoftmax
+[[nodiscard]] Kernel softmax_of_bytes(const Signature& signature);
+
+/// The numbers whose shares it computes together.
+[[nodiscard]] Split runs_of_softmax(const Signature& signature);
+
+/// Powers of e for numbers that are 255 to 0 steps below the largest one; `size` of them have a finite sum.
+[[nodiscard]] std::array<float, 256> powers_of_steps(float scale, std::int64_t size);
+
+/// What a share of all is multiplied with, so that it counts steps of the output: onnxruntime takes no fractions.
+[[nodiscard]] inline float steps_of_all(float scale) { return std::floor(1 / scale); }
 
 }  // namespace stowage::kernels::onnx_ops
