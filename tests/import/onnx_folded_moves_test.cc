@@ -87,12 +87,12 @@ TEST(OnnxFoldedMoves, FunctionsOfElements) {
 
 /// What reading says of an operator on x; empty if it reads it.
 std::string problem_with(const onnx::NodeProto& op, const testing::Dimensions& x,
-                         const std::vector<onnx::TensorProto>& constants) {
+                         const std::vector<onnx::TensorProto>& constants, int operator_set = 17) {
   const auto model = testing::onnx_model({.nodes = {op},
                                           .inputs = {tensor_value("x", x)},
                                           .outputs = {untyped_value("y")},
                                           .initializers = constants},
-                                         17);
+                                         operator_set);
   try {
     (void)parse_network(model.SerializeAsString(), "x.onnx");
   } catch (const Error& error) {
@@ -173,6 +173,9 @@ TEST(OnnxMisfits, IndicesAreInRange) {
   expect_says(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {7})}), said);
   expect_says(problem_with(node("GatherElements", {"x", "i"}, {"y"}), {4, 8}, {column_of("i", {7})}), said);
   expect_says(problem_with(node("GatherND", {"x", "i"}, {"y"}), {4, 8}, {column_of("i", {7})}), said);
+  expect_says(problem_with(node("ScatterND", {"x", "i", "u"}, {"y"}), {4, 8},
+                           {column_of("i", {7}), zeros("u", {1, 8})}),
+              said);
   EXPECT_EQ(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {-4, 3})}), "");
 }
 
@@ -190,6 +193,21 @@ TEST(OnnxMisfits, AreTakenInBranches) {
       .outputs = {testing::value_of_any_shape("y")},
       .initializers = {testing::scalar("out", 5), testing::scalar("in", 0)}};
   EXPECT_EQ(testing::error_of_model(testing::onnx_model(parts)), "");
+}
+
+TEST(OnnxMisfits, BlocksAndGroupsAreWhole) {
+  const auto block = attribute("blocksize", std::int64_t{2});
+  expect_says(problem_with(node("DepthToSpace", {"x"}, {"y"}, {block}), {1, 3, 8, 8}, {}),
+              "3 is no multiple of 4");
+  expect_says(problem_with(node("SpaceToDepth", {"x"}, {"y"}, {block}), {1, 3, 8, 7}, {}),
+              "7 is no multiple of 2");
+  EXPECT_EQ(problem_with(node("DepthToSpace", {"x"}, {"y"}, {block}), {1, 4, 7, 7}, {}), "");
+  const auto grouped = [](std::int64_t groups) {
+    return problem_with(node("GroupNormalization", {"x", "a", "a"}, {"y"}, {attribute("num_groups", groups)}),
+                        {1, 4, 8, 8}, {zeros("a", {groups})}, 18);
+  };
+  expect_says(grouped(3), "num_groups 3 does not divide 4 channels");
+  EXPECT_EQ(grouped(2), "");
 }
 
 TEST(OnnxMisfits, ReflectionsAreOfWhatIsThere) {
