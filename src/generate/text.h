@@ -14,8 +14,6 @@ namespace stowage::generate {
 
 /// The C type of elements. Throws kernels::Unsupported for types that C lacks.
 [[nodiscard]] std::string_view c_type(DType dtype);
-/// The same; none if there is none.
-[[nodiscard]] std::optional<std::string_view> find_c_type(DType dtype);
 
 /// The elements of an initialiser, in lines of at most 110 characters. `data` is little-endian.
 [[nodiscard]] std::string initialiser(DType dtype, std::span<const std::byte> data);

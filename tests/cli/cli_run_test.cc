@@ -179,6 +179,30 @@ TEST_F(CliRun, ListsEveryOperatorItCannotRun) {
   EXPECT_NE(result.errors.find("NonsenseB"), std::string::npos) << result.errors;
 }
 
+TEST_F(CliRun, SaysTheSameReasonOnce) {
+  const auto refusal = [&](const std::vector<std::string>& types) {
+    testing::OnnxParts parts{.inputs = {testing::tensor_value("x", {2})},
+                             .outputs = {testing::tensor_value("t" + std::to_string(types.size()), {2})}};
+    std::string from = "x";
+    for (const std::string& type : types) {
+      const std::string to = "t" + std::to_string(parts.nodes.size() + 1);
+      parts.nodes.push_back(testing::node(type, {from}, {to}));
+      parts.declared.push_back(testing::tensor_value(to, {2}));
+      from = to;
+    }
+    parts.declared.pop_back();
+    directory_.write("odd.onnx", testing::onnx_model(parts).SerializeAsString());
+    return run_stowage(directory_.path(), {"run", "odd.onnx"}).errors;
+  };
+  testing::expect_message(refusal({"Nonsense"}),
+                          {"has 1 operator that cannot be run", "there is no kernel for Nonsense",
+                           "to write their functions yourself: stowage generate --extern Nonsense"});
+  const std::string three = refusal({"Odd", "Nonsense", "Nonsense", "Nonsense"});
+  testing::expect_message(three, {"has 4 operators that cannot be run", "and 2 others of its type",
+                                  "stowage generate --extern Nonsense --extern Odd"});
+  EXPECT_EQ(three.find("no kernel for Nonsense"), three.rfind("no kernel for Nonsense")) << three;
+}
+
 TEST(CliRunLists, HaveNothingToRun) {
   const TemporaryDirectory directory;
   directory.write("f.csv", "id,lower,upper,size\na,0,2,64\n");
