@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -64,6 +65,25 @@ struct Read {
   std::vector<Type> types{};                   ///< Per tensor.
   std::vector<std::optional<Value>> values{};  ///< Per tensor; only values that shapes depend on.
 };
+
+/// Takes the values away from inputs that the caller gives, as runtimes do since version 4 of the format; returns the
+/// names of those.
+std::set<std::string> inputs_of_caller(wire::ModelProto& model, const ImportOptions& options) {
+  constexpr std::int64_t first_with_values_of_inputs = 4;
+  std::set<std::string> names;
+  if (model.ir_version < first_with_values_of_inputs) return names;
+  wire::GraphProto& graph = *model.graph;
+  for (const wire::ValueInfoProto& input : graph.input) {
+    const std::string name(input.name);
+    if (!options.inputs.contains(name) && !options.shapes.contains(name) && !options.values.contains(name))
+      continue;
+    const auto taken =
+        std::erase_if(graph.initializer, [&](const auto& it) { return it.name == input.name; }) +
+        std::erase_if(graph.sparse_initializer, [&](const auto& it) { return it.values.name == input.name; });
+    if (taken > 0) names.insert(name);
+  }
+  return names;
+}
 
 /// Reads a model whose sizes are open: at the largest and at others, see open_sizes.cc.
 class OpenReader {
@@ -152,10 +172,12 @@ Inferred infer_largest(Read& it, const Source& source, const ImportOptions& opti
   }
 }
 
-std::unique_ptr<Read> read(const Source& source, const ImportOptions& given) {
+std::unique_ptr<Read> read(const Source& source, const ImportOptions& wanted) {
   auto result = std::make_unique<Read>();
   result->proto = parse(source.bytes);
   result->versions = versions_of(result->proto);
+  ImportOptions given = wanted;
+  given.inputs = inputs_of_caller(result->proto, wanted);
   inline_functions(result->proto);
   split_fused(result->proto);
   NearbyFiles files(source.folder);

@@ -80,6 +80,35 @@ TEST_F(CliRun, CallsModelsByTheirNames) {
   EXPECT_NE(errors_of_two("eye.y").find("--save: the networks have no output 'eye.y'"), std::string::npos);
 }
 
+/// y = x + c, where c is an input with a value of zeros.
+TEST_F(CliRun, TakesInputsThatTheFileGivesAValue) {
+  const onnx::ModelProto model =
+      testing::onnx_model({.nodes = {testing::node("Add", {"x", "c"}, {"y"})},
+                           .inputs = {testing::tensor_value("x", {2, 2}), testing::tensor_value("c", {2, 2})},
+                           .outputs = {testing::tensor_value("y", {2, 2})},
+                           .initializers = {testing::zeros("c", {2, 2})}});
+  directory_.write("m.onnx", model.SerializeAsString());
+  const auto output = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--input", "x=x.npy", "--save", "y=y.npy", "--check=all"});
+    const ProcessResult result = run(options);
+    EXPECT_EQ(result.status, 0) << result.output << result.errors;
+    std::vector<float> values(4);
+    const Array y = import::parse_npy(directory_.read("y.npy"));
+    std::memcpy(values.data(), y.data.data(), y.data.size());
+    return values;
+  };
+  write_input("c.npy", {2, 2}, {10, 20, 30, 40});
+  EXPECT_EQ(output({}), (std::vector<float>{1, -2, 3, -4}));
+  EXPECT_EQ(output({"--input", "c=c.npy"}), (std::vector<float>{11, 18, 33, 36}));
+  EXPECT_EQ(output({"--input", "m.c=c.npy"}), (std::vector<float>{11, 18, 33, 36}));
+  EXPECT_EQ(output({"--shape", "c=2,2", "--input", "c=c.npy"}), (std::vector<float>{11, 18, 33, 36}));
+  EXPECT_EQ(output({"--value", "c=0,0,0,1"}), (std::vector<float>{1, -2, 3, -3}));
+  const ProcessResult planned =
+      run_stowage(directory_.path(), {"plan", "m.onnx", "--shape", "c=2,2", "-o", "plan.json"});
+  EXPECT_EQ(planned.status, 0) << planned.errors;
+  EXPECT_EQ(output({"--plan", "plan.json", "--input", "c=c.npy"}), (std::vector<float>{11, 18, 33, 36}));
+}
+
 TEST_F(CliRun, SeedsDecideInputsThatAreNotGiven) {
   const auto output = [&](const std::string& seed) {
     EXPECT_EQ(run({"--seed", seed, "--save", "y=y.npy"}).status, 0);
