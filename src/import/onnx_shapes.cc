@@ -264,8 +264,8 @@ void Inference::learn(TensorId t, const Type& inferred) {
   merge_types(inferred, known, place(t), "shape inference");
 }
 
-/// The value of the first output, if shapes might depend on it. `Shape` and `Size` need only the shape of
-/// their input.
+/// The values that shapes might depend on: of the first output, of TopK and Unique all. `Shape` and `Size` need only the
+/// shape of their input.
 void Inference::compute(const Operator& op, const wire::NodeProto& node) {
   if (op.outputs.empty() || !op.outputs[0] || op.type != node.op_type) return;
   const TensorId output = *op.outputs[0];
@@ -276,9 +276,13 @@ void Inference::compute(const Operator& op, const wire::NodeProto& node) {
     return;
   }
   if (op.type == "Split") return compute_parts(op, node);
-  const auto shape = concrete_shape(types_[output].dims);
-  if (!shape) return;
-  values_[output] = evaluate(node, values_of(op), *shape, types_[output].elem_type, files_);
+  const std::size_t computed = op.type == "TopK" || op.type == "Unique" ? op.outputs.size() : 1;
+  for (std::size_t i = 0; i < computed; ++i) {
+    const auto shape = op.outputs[i] ? concrete_shape(types_[*op.outputs[i]].dims) : std::nullopt;
+    if (!shape) continue;
+    values_[*op.outputs[i]] =
+        evaluate(node, values_of(op), *shape, types_[*op.outputs[i]].elem_type, files_, i);
+  }
 }
 
 /// The parts of a Split of known elements.
