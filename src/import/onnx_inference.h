@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "import/onnx_given.h"
@@ -50,6 +53,7 @@ class Inference {
                   std::size_t subgraph, std::size_t o);
   void learn(TensorId t, const Type& inferred);
   void drop_wrong_declaration(TensorId t, const Type& inferred);
+  [[nodiscard]] bool is_declared_by_inputs(TensorId t, const Type& inferred) const;
   void compute(const Operator& op, const wire::NodeProto& node);
   void compute_parts(const Operator& op, const wire::NodeProto& node);
   [[nodiscard]] bool is_deterministic(std::size_t subgraph) const;
@@ -98,10 +102,12 @@ class Inference {
   std::vector<Type> types_;
   std::vector<std::optional<Value>> values_;
   std::vector<bool> is_constant_;
-  std::vector<bool> is_result_;  ///< An operator writes it.
+  std::vector<bool> is_result_;                  ///< An operator writes it.
+  std::vector<bool> is_passed_;                  ///< An operator passes it to its body.
+  std::set<std::string_view> dims_of_caller_{};  ///< Symbolic dimensions of the inputs of the network.
   bool is_drawn_ = false;
   std::vector<GivenRound> given_rounds_;
-  std::size_t rounds_ = 0;  ///< Operators around the present one that may run it several times.
+  std::size_t rounds_ = 0;  ///< Operators around the present one in whose bodies no branch is taken.
   std::vector<DecidedIf> decided_{};
   std::map<TensorId, std::string> contradicted_{};  ///< Declarations that do not count, and why.
 };

@@ -64,12 +64,20 @@ Inference::Inference(OnnxGraph& model, const Versions& versions, const std::file
       types_(model.graph.tensors.size()),
       values_(model.graph.tensors.size()),
       is_constant_(model.graph.tensors.size(), false),
-      is_result_(model.graph.tensors.size(), false) {
+      is_result_(model.graph.tensors.size(), false),
+      is_passed_(model.graph.tensors.size(), false) {
   for (const Subgraph& subgraph : model.graph.subgraphs) {
     for (const Operator& op : subgraph.operators) {
       for (const auto& output : op.outputs)
         if (output) is_result_[*output] = true;
     }
+    if (&subgraph == &model.graph.subgraphs[0]) continue;
+    for (const TensorId input : subgraph.inputs) is_passed_[input] = true;
+  }
+  for (const TensorId input : model.graph.subgraphs[0].inputs) {
+    const wire::TypeProto* const declared = model.declared[input];
+    if (declared == nullptr || !declared->shape) continue;
+    for (const wire::Dimension& dimension : *declared->shape) dims_of_caller_.insert(dimension.name);
   }
 }
 
@@ -231,10 +239,27 @@ void Inference::apply_rule(const Operator& op, const wire::NodeProto& node, oper
   }
 }
 
+/// Whether options give the extents that differ only as sizes of inputs, which the file declares for this tensor, too.
+bool Inference::is_declared_by_inputs(TensorId t, const Type& inferred) const {
+  const wire::TypeProto* const declared = model_.declared[t];
+  if (declared == nullptr || !declared->shape || is_given(t) || (!is_result_[t] && !is_passed_[t]) ||
+      !inferred.dims || inferred.dims->size() != declared->shape->size())
+    return false;
+  for (std::size_t d = 0; d < inferred.dims->size(); ++d) {
+    const std::string_view name = (*declared->shape)[d].name;
+    const auto given = name.empty() ? options_.dims.end() : options_.dims.find(std::string(name));
+    if (given == options_.dims.end() || !(*inferred.dims)[d] || dims_of_caller_.contains(name)) continue;
+    if (given->second.most != *(*inferred.dims)[d]) return false;
+  }
+  return true;
+}
+
 /// A declared shape that a rule contradicts does not count: exporters leave wrong ones behind, and runtimes do not mind.
 void Inference::drop_wrong_declaration(TensorId t, const Type& inferred) {
   Type& known = types_[t];
-  if (model_.declared[t] == nullptr || !is_result_[t] || is_given(t) || contradicted_.contains(t)) return;
+  if (model_.declared[t] == nullptr || (!is_result_[t] && !is_passed_[t]) || is_given(t) ||
+      contradicted_.contains(t))
+    return;
   if (inferred.kind != Type::Kind::tensor || !inferred.dims || is_compatible(inferred, known)) return;
   const Type declared = declared_type(*model_.declared[t], options_.dims);
   Type as_inferred = known;
@@ -248,7 +273,8 @@ void Inference::drop_wrong_declaration(TensorId t, const Type& inferred) {
 /// Merges an inferred type with what is known of the tensor.
 void Inference::learn(TensorId t, const Type& inferred) {
   Type& known = types_[t];
-  if (given_.are_any() && !is_compatible(inferred, known) && is_compatible(inferred, given_.own_type(t)))
+  if (given_.are_any() && !is_compatible(inferred, known) && is_compatible(inferred, given_.own_type(t)) &&
+      !is_declared_by_inputs(t, inferred))
     throw Error(place(t), fmt::format("is {} by the model itself but {} by --dim or --shape",
                                       show_type(inferred), show_type(known)));
   drop_wrong_declaration(t, inferred);
