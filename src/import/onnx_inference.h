@@ -27,6 +27,9 @@ class Inference {
   Inference(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
             const ImportOptions& options, const Reading& reading);
 
+  /// See Inferred::are_rounds_unlike.
+  struct RoundsUnlike {};
+
   Inferred run();
 
  private:
@@ -69,6 +72,7 @@ class Inference {
   [[noreturn]] void reject(std::size_t subgraph, std::size_t o, const std::string& problem);
   void enter_body(TensorId from, TensorId to);
   void expect_same_after_round(TensorId initial, TensorId before, TensorId after);
+  void infer_rounds(const Operator& op, std::span<const TensorId> before, std::span<const TensorId> after);
   [[nodiscard]] Type carried_type(TensorId initial, TensorId before, TensorId after);
   [[nodiscard]] bool runs_all_rounds(const Operator& op) const;
   [[nodiscard]] std::optional<std::int64_t> counted_rounds(const Operator& op);

@@ -90,13 +90,13 @@ Inferred Inference::run() {
     if (model_.graph.tensors[t].kind == TensorKind::weight) know_weight(t);
     if (reading_.number == 0 || !is_result_[t]) apply_given_shape(t);
   }
-  expect_inputs_settled();
+  if (!reading_.leaves_sizes_open) expect_inputs_settled();
   know_values();
   infer(0);
   Inferred result;
   result.is_drawn = is_drawn_;
   result.decided = std::move(decided_);
-  if (!result.decided.empty()) return result;
+  if (!result.decided.empty() || reading_.leaves_sizes_open) return result;
   for (TensorId t = 0; t < types_.size(); ++t) settle(t);
   expect_settled();
   if (reading_.number == 0) result.ranges = given_.ranges(types_);
@@ -174,8 +174,6 @@ void Inference::infer(std::size_t subgraph) {
 void Inference::infer_operator(std::size_t subgraph, std::size_t o) {
   Operator& op = graph().subgraphs[subgraph].operators[o];
   const wire::NodeProto& node = *model_.nodes[subgraph][o];
-  const bool repeats = !op.bodies.empty() && op.type != "If";
-  rounds_ += repeats ? 1 : 0;
   if (op.type == "Loop") {
     infer_loop(op, subgraph, o);
   } else if (op.type == "If") {
@@ -183,10 +181,11 @@ void Inference::infer_operator(std::size_t subgraph, std::size_t o) {
   } else if (op.type == "Scan") {
     infer_scan(op, node, subgraph, o);
   } else {
+    ++rounds_;
     for (const std::size_t body : op.bodies) infer(body);
+    --rounds_;
     infer_plain(op, node, subgraph, o);
   }
-  rounds_ -= repeats ? 1 : 0;
   for (const auto& output : op.outputs) {
     if (output) fill_given_shape(*output);
   }
@@ -384,7 +383,11 @@ void Inference::settle(TensorId t) {
 
 Inferred infer_shapes(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
                       const ImportOptions& options, const Reading& reading) {
-  return Inference(model, versions, folder, options, reading).run();
+  try {
+    return Inference(model, versions, folder, options, reading).run();
+  } catch (const Inference::RoundsUnlike&) {
+    return {.are_rounds_unlike = true};
+  }
 }
 
 }  // namespace stowage::import
