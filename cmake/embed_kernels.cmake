@@ -1,4 +1,4 @@
-# Writes OUTPUT: the C files FILES (separated by commas) as text, for src/generate/kernel_files.h.
+# Writes OUTPUT: the files FILES (separated by commas) as text, for src/generate/kernel_files.h.
 string(REPLACE "," ";" files "${FILES}")
 set(content "#include \"generate/kernel_files.h\"\n\nnamespace stowage::generate {\nnamespace {\nconstexpr KernelFile files[] = {\n")
 foreach(file IN LISTS files)

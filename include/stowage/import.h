@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,9 @@ struct ImportOptions {
   bool file_shapes = false;
   /// Also find the bytes of weights and instructions. They are read only when they are used.
   bool constants = false;
+  /// Names of inputs that each run gives. An input of an ONNX file that has a value there is a constant unless it is
+  /// named here, in `shapes` or in `values`. Other names do not count.
+  std::set<std::string> inputs{};
 };
 
 /// How a folded operator computes a constant. Equal operations with equal inputs give equal results.

@@ -70,6 +70,26 @@ void expect_known_models(std::string_view flag, const std::vector<NamedFile>& mo
   }
 }
 
+std::vector<ImportOptions> parse_options_of_several(const std::vector<NamedFile>& models,
+                                                    const ModelTexts& texts) {
+  if (!texts.scratch.empty()) throw UsageError("--scratch works with one model only");
+  expect_known_models("--dim", models, texts.dims);
+  expect_known_models("--shape", models, texts.shapes);
+  expect_known_models("--bound", models, texts.bounds);
+  expect_known_models("--value", models, texts.values);
+  expect_known_models("--state", models, texts.states);
+  std::vector<ImportOptions> options;
+  for (const NamedFile& model : models) {
+    options.push_back(parse_model_options({.dims = texts_about(model.name, texts.dims),
+                                           .shapes = texts_about(model.name, texts.shapes),
+                                           .bounds = texts_about(model.name, texts.bounds),
+                                           .values = texts_about(model.name, texts.values),
+                                           .states = states_about(model.name, texts.states),
+                                           .scratch = {}}));
+  }
+  return options;
+}
+
 void expect_no_plan(const std::vector<NamedFile>& models) {
   for (const NamedFile& it : models) {
     if (!is_plan(it.file)) continue;
@@ -110,21 +130,14 @@ std::vector<NamedFile> parse_models(const std::vector<std::string>& texts) {
 }
 
 std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models, const ModelTexts& texts) {
-  if (models.size() == 1) return {parse_model_options(texts)};
-  if (!texts.scratch.empty()) throw UsageError("--scratch works with one model only");
-  expect_known_models("--dim", models, texts.dims);
-  expect_known_models("--shape", models, texts.shapes);
-  expect_known_models("--bound", models, texts.bounds);
-  expect_known_models("--value", models, texts.values);
-  expect_known_models("--state", models, texts.states);
   std::vector<ImportOptions> options;
-  for (const NamedFile& model : models) {
-    options.push_back(parse_model_options({.dims = texts_about(model.name, texts.dims),
-                                           .shapes = texts_about(model.name, texts.shapes),
-                                           .bounds = texts_about(model.name, texts.bounds),
-                                           .values = texts_about(model.name, texts.values),
-                                           .states = states_about(model.name, texts.states),
-                                           .scratch = {}}));
+  if (models.size() == 1)
+    options.push_back(parse_model_options(texts));
+  else
+    options = parse_options_of_several(models, texts);
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    for (const std::string& name : texts.inputs) options[m].inputs.insert(name);
+    for (const std::string& name : texts_about(models[m].name, texts.inputs)) options[m].inputs.insert(name);
   }
   return options;
 }

@@ -147,6 +147,7 @@ ExitStatus run_run(const RunCommand& command) {
   const std::optional<Buckets> buckets =
       command.given_plan.empty() ? std::nullopt : read_buckets(command.given_plan);
   ModelTexts model = command.model;
+  for (const auto& [name, array] : options.inputs) model.inputs.push_back(name);
   const Bucket* const bucket = buckets ? &chosen_bucket(*buckets, command.inputs, options, model) : nullptr;
   const std::vector<Network> networks = read_networks(command.inputs, model);
   print_notes(inputs_of(networks));

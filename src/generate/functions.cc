@@ -29,6 +29,7 @@
 #include "model/plan_blocks.h"
 #include "run/interpreter.h"
 #include "run/program.h"
+#include "run/refusals.h"
 #include "stowage/error.h"
 
 namespace stowage::generate {
@@ -48,14 +49,6 @@ Function function_for(Sources& sources, StepKind& kind, bool repeats, bool is_ex
     }
   }
   return function_of(sources, kind, is_extern);
-}
-
-/// Whether a function of the user's can have its operands: C has no resources, for instance.
-bool has_c_operands(const Graph& graph, const Operator& op) {
-  const auto has_type = [&](const std::optional<TensorId>& operand) {
-    return !operand || find_c_type(graph.tensors[*operand].dtype);
-  };
-  return std::ranges::all_of(op.inputs, has_type) && std::ranges::all_of(op.outputs, has_type);
 }
 
 /// Copies values from tensors to others, of which none may be over one that is read after it.
@@ -103,29 +96,18 @@ class FunctionWriter {
     } catch (const Misplaced& misplaced) {
       note(kind, misplaced.reason);
     } catch (const kernels::Unsupported& unsupported) {
-      if (!is_extern && !run::is_control_flow(op) && has_c_operands(graph_, op)) unknown_.insert(op.type);
+      if (!is_extern && !run::is_control_flow(op)) refusals_.allow_function(graph_, op);
       note(kind, unsupported.reason);
     }
     return std::nullopt;
   }
 
   void expect_all() const {
-    if (refused_.empty()) return;
-    std::string all;
-    for (const Obstacle& it : obstacles_) {
-      const std::string others = it.operators == 1 ? ""
-                                 : it.operators == 2
-                                     ? " and another one of its type"
-                                     : fmt::format(" and {} others of its type", it.operators - 1);
-      all += fmt::format("\n  {}{}: {}", it.first, others, it.reason);
-    }
-    if (!unknown_.empty())
-      all +=
-          fmt::format("\nto write their functions yourself: --extern {}", fmt::join(unknown_, " --extern "));
+    if (refusals_.is_empty()) return;
+    std::string all = refusals_.words("for which no C is generated", "");
     if (is_streamed(sources_.plan()))
       all += "\nto run them as wholes: plan without --stream, or with --stream=OP,OP for others";
-    const Error error("", fmt::format("has {} operator{} for which no C is generated:{}", refused_.size(),
-                                      refused_.size() == 1 ? "" : "s", all));
+    const Error error("", all);
     if (by_rows_.empty() || model::has_blocks(sources_.plan())) throw error;
     throw RowsRefused(error, {by_rows_.begin(), by_rows_.end()});
   }
@@ -133,14 +115,7 @@ class FunctionWriter {
  private:
   void note(const StepKind& kind, const std::string& reason) {
     if (kind.axis && kind.subgraph == 0) by_rows_.insert(kind.op);
-    if (!refused_.emplace(kind.subgraph, kind.op).second) return;
-    const std::string& type = op_of(graph_, kind).type;
-    const auto same = std::ranges::find_if(
-        obstacles_, [&](const Obstacle& it) { return it.type == type && it.reason == reason; });
-    if (same == obstacles_.end())
-      obstacles_.push_back({type, reason, describe(graph_, kind.subgraph, kind.op), 1});
-    else
-      ++same->operators;
+    refusals_.add(graph_, kind.subgraph, kind.op, reason);
   }
 
   using Copies = std::vector<std::pair<TensorId, TensorId>>;
@@ -346,17 +321,8 @@ class FunctionWriter {
   const Graph& graph_;
   const Schedule& schedule_;
   const std::vector<std::string>& externs_;
-  std::set<std::string> unknown_{};
-  std::set<std::pair<std::size_t, std::size_t>> refused_{};  // an operator may run in two passes
-  std::set<std::size_t> by_rows_{};                          // of these
-  /// Operators of a type that are refused for the same reason.
-  struct Obstacle {
-    std::string type{};
-    std::string reason{};
-    std::string first{};  ///< The first of them.
-    std::size_t operators = 0;
-  };
-  std::vector<Obstacle> obstacles_{};
+  run::Refusals refusals_{};
+  std::set<std::size_t> by_rows_{};  ///< Operators of these that run by rows.
 };
 
 }  // namespace

@@ -270,6 +270,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
   add_kernels(package, kernels);
   for (GeneratedFile& file : build_files_of(model, package, kernels))
     package.files.push_back(std::move(file));
+  add_licences(package.files);
   return package;
 }
 

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "generate/kernel_files.h"
 #include "generate/text.h"
 #include "stowage/export.h"
 #include "stowage/version.h"
@@ -190,6 +192,30 @@ std::string readme_of(const Model& model, const Package& package) {
 }
 
 }  // namespace
+
+void add_licences(std::vector<GeneratedFile>& files) {
+  constexpr std::string_view name = "LICENSE";
+  constexpr std::string_view line = "SPDX-License-Identifier: Apache-2.0";
+  constexpr std::string_view of_weights =
+      "/* The numbers in this file are those of the model, and belong to its owner. */\n";
+  const auto has_end = [](const std::string& path, const auto&... ends) {
+    return (path.ends_with(ends) || ...);
+  };
+  for (GeneratedFile& file : files) {
+    const std::string_view begin = std::string_view(file.content).substr(0, of_weights.size());
+    if (begin == of_weights || begin.find(line) != std::string_view::npos) continue;
+    if (has_end(file.path, "_weights.c", "_weights.h")) {
+      file.content.insert(0, of_weights);
+    } else if (has_end(file.path, ".c", ".h")) {
+      file.content.insert(0, fmt::format("/* {} */\n", line));
+    } else if (has_end(file.path, "Makefile", ".txt", ".yml")) {
+      file.content.insert(0, fmt::format("# {}\n", line));
+    }
+  }
+  const auto text = std::ranges::find(kernel_files(), name, &KernelFile::name);
+  if (std::ranges::find(files, name, &GeneratedFile::path) == files.end() && text != kernel_files().end())
+    files.push_back({std::string(name), std::string(text->content)});
+}
 
 std::string origin_of(const GenerateOptions& options) {
   std::string text = fmt::format(" * Version {}", version);

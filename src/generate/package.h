@@ -20,11 +20,11 @@ namespace stowage::generate {
 
 /// What README.md says of licences.
 inline constexpr std::string_view licence_text =
-    "\n## Licence\n\nFiles named `stowage_*` are kernels of stowage, under the Apache License 2.0, as each "
-    "of them "
-    "says\n(https://www.apache.org/licenses/LICENSE-2.0). All others are made of your model: stowage claims "
-    "no right "
-    "in them.\n";
+    "\n## Licence\n\nFiles with the line `SPDX-License-Identifier: Apache-2.0` are under the Apache License "
+    "2.0, whose text\nis in `LICENSE`. Weights are those of your model: stowage claims no right in them.\n";
+
+/// Each file says its licence at the top, if it can have comments. Adds `LICENSE`.
+void add_licences(std::vector<GeneratedFile>& files);
 
 /// CMakeLists.txt, and what Zephyr, ESP-IDF and PlatformIO want. Sources are files beside it.
 [[nodiscard]] std::vector<GeneratedFile> component_files_of(const std::string& name,

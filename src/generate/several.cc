@@ -196,6 +196,7 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   sources.insert(sources.end(), kernels.begin(), kernels.end());
   const bool calls_cmsis_nn = std::ranges::find(kernels, "stowage_cmsis_nn.c") != kernels.end();
   std::ranges::move(component_files_of(options.name, sources, calls_cmsis_nn), std::back_inserter(all.files));
+  add_licences(all.files);
   return all;
 }
 

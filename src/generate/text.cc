@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "kernels/operands.h"
+#include "model/elements.h"
 
 namespace stowage::generate {
 namespace {
@@ -84,34 +85,6 @@ std::string integers(std::span<const std::byte> data) {
 
 }  // namespace
 
-std::optional<std::string_view> find_c_type(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::uint8:
-      return "uint8_t";
-    case DType::int8:
-      return "int8_t";
-    case DType::int16:
-      return "int16_t";
-    case DType::uint16:
-      return "uint16_t";
-    case DType::int32:
-      return "int32_t";
-    case DType::uint32:
-      return "uint32_t";
-    case DType::int64:
-      return "int64_t";
-    case DType::uint64:
-      return "uint64_t";
-    case DType::float32:
-      return "float";
-    case DType::float64:
-      return "double";
-    default:
-      return std::nullopt;
-  }
-}
-
 std::string_view suffix_of(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -136,7 +109,7 @@ std::string_view suffix_of(DType dtype) {
 }
 
 std::string_view c_type(DType dtype) {
-  const auto type = find_c_type(dtype);
+  const auto type = model::find_c_type(dtype);
   if (!type) kernels::refuse("element type {} is not supported", name_of(dtype));
   return *type;
 }

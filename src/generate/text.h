@@ -14,8 +14,6 @@ namespace stowage::generate {
 
 /// The C type of elements. Throws kernels::Unsupported for types that C lacks.
 [[nodiscard]] std::string_view c_type(DType dtype);
-/// The same; none if there is none.
-[[nodiscard]] std::optional<std::string_view> find_c_type(DType dtype);
 
 /// "s32" of int32: the end of the name of a kernel for elements of this type. Throws as c_type does.
 [[nodiscard]] std::string_view suffix_of(DType dtype);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -60,10 +61,45 @@ struct Read {
   wire::ModelProto proto{};
   Versions versions{};
   OnnxGraph model{};
-  std::string note{};                          ///< As Input::note.
-  std::vector<Type> types{};                   ///< Per tensor.
-  std::vector<std::optional<Value>> values{};  ///< Per tensor; only values that shapes depend on.
+  std::string note{};                           ///< As Input::note.
+  std::vector<Type> types{};                    ///< Per tensor.
+  std::vector<std::optional<Value>> values{};   ///< Per tensor; only values that shapes depend on.
+  std::vector<std::vector<DecidedIf>> taken{};  ///< Branches, one set after the other.
+
+  /// The graph without sizes, and with the branches that are taken.
+  [[nodiscard]] OnnxGraph resolved() const {
+    OnnxGraph graph = resolve_names(*proto.graph);
+    for (const auto& decided : taken) take_branches(graph, decided);
+    return graph;
+  }
+  void take(std::vector<DecidedIf> decided) {
+    taken.push_back(std::move(decided));
+    model = resolved();
+  }
+  void take_none() {
+    taken.clear();
+    model = resolved();
+  }
 };
+
+/// Takes the values away from inputs that the caller gives, as runtimes do since version 4 of the format; returns the
+/// names of those.
+std::set<std::string> inputs_of_caller(wire::ModelProto& model, const ImportOptions& options) {
+  constexpr std::int64_t first_with_values_of_inputs = 4;
+  std::set<std::string> names;
+  if (model.ir_version < first_with_values_of_inputs) return names;
+  wire::GraphProto& graph = *model.graph;
+  for (const wire::ValueInfoProto& input : graph.input) {
+    const std::string name(input.name);
+    if (!options.inputs.contains(name) && !options.shapes.contains(name) && !options.values.contains(name))
+      continue;
+    const auto taken =
+        std::erase_if(graph.initializer, [&](const auto& it) { return it.name == input.name; }) +
+        std::erase_if(graph.sparse_initializer, [&](const auto& it) { return it.values.name == input.name; });
+    if (taken > 0) names.insert(name);
+  }
+  return names;
+}
 
 /// Reads a model whose sizes are open: at the largest and at others, see open_sizes.cc.
 class OpenReader {
@@ -87,7 +123,7 @@ class OpenReader {
  private:
   /// Notes the values that are others at these sizes. Returns whether something was drawn.
   bool compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
-    OnnxGraph model = resolve_names(*it_.proto.graph);
+    OnnxGraph model = it_.resolved();
     const Reading reading{.number = ++numbers_, .own = own_};
     const Inferred other = infer_shapes(model, it_.versions, source_.folder, exact, reading);
     accepted_.emplace_back(reading.number, exact);
@@ -97,7 +133,7 @@ class OpenReader {
   }
 
   OnnxGraph read_again(const ImportOptions& exact, std::size_t number) {
-    OnnxGraph model = resolve_names(*it_.proto.graph);
+    OnnxGraph model = it_.resolved();
     const Reading reading{.number = number, .varying = varying_, .own = number == 0 ? nullptr : own_};
     Inferred inferred = infer_shapes(model, it_.versions, source_.folder, exact, reading);
     it_.types = std::move(inferred.types);
@@ -131,31 +167,82 @@ void expect_rounds_hold(const Graph& graph, const std::vector<GivenRound>& round
   }
 }
 
-/// The types at the largest sizes. If no size is open, each If whose condition is known is replaced by the branch that
-/// it takes; then there are others whose condition is known.
-Inferred infer_largest(Read& it, const Source& source, const ImportOptions& options) {
-  std::vector<std::vector<DecidedIf>> taken;
-  Reading reading{.takes_branches = !has_ranges(options)};
+/// The options without sizes that differ from run to run, or that the network may compute smaller.
+ImportOptions without_open_sizes(const OnnxGraph& model, const ImportOptions& options) {
+  std::set<std::string> inputs;
+  std::set<std::string> dims;
+  for (const TensorId input : model.graph.subgraphs[0].inputs) {
+    inputs.insert(model.graph.tensors[input].name);
+    if (model.declared[input] == nullptr || !model.declared[input]->shape) continue;
+    for (const wire::Dimension& dimension : *model.declared[input]->shape) dims.emplace(dimension.name);
+  }
+  ImportOptions sure = options;
+  std::erase_if(sure.dims, [&](const auto& it) { return is_range(it.second) || !dims.contains(it.first); });
+  std::erase_if(sure.shapes, [&](const auto& it) {
+    return !inputs.contains(it.first) || std::ranges::any_of(it.second, is_range);
+  });
+  return sure;
+}
+
+/// Takes the branches that are known, and then those that are known by these, as long as there are some. Returns the
+/// types with all of them; none if a branch is not sure.
+std::optional<Inferred> take_known_branches(Read& it, const Source& source, const ImportOptions& options,
+                                            const Reading& reading) {
   for (;;) {
     Inferred inferred = infer_shapes(it.model, it.versions, source.folder, options, reading);
-    if (inferred.decided.empty() && taken.empty()) return inferred;
-    if (inferred.is_drawn || has_ranges(inferred.ranges)) {
-      reading.takes_branches = false;
-      taken.clear();
-    } else if (inferred.decided.empty()) {
-      return inferred;
-    } else {
-      taken.push_back(std::move(inferred.decided));
-    }
-    it.model = resolve_names(*it.proto.graph);
-    for (const auto& decided : taken) take_branches(it.model, decided);
+    if (inferred.are_rounds_unlike) return std::nullopt;
+    if (inferred.decided.empty()) return inferred;
+    if (inferred.is_drawn && !reading.leaves_sizes_open) return std::nullopt;
+    it.take(std::move(inferred.decided));
   }
 }
 
-std::unique_ptr<Read> read(const Source& source, const ImportOptions& given) {
+/// The same, in bodies of loops only if all rounds take the same branches.
+std::optional<Inferred> take_sure_branches(Read& it, const Source& source, const ImportOptions& options,
+                                           Reading reading) {
+  for (const bool in_rounds : {true, false}) {
+    reading.takes_branches_of_rounds = in_rounds;
+    if (auto inferred = take_known_branches(it, source, options, reading)) return inferred;
+    it.take_none();
+  }
+  return std::nullopt;
+}
+
+/// Takes the branches that are the same at all sizes.
+void take_branches_of_all_sizes(Read& it, const Source& source, const ImportOptions& options) {
+  const auto has_branches = [](const Subgraph& subgraph) {
+    return std::ranges::any_of(subgraph.operators, [](const Operator& op) { return op.type == "If"; });
+  };
+  if (std::ranges::none_of(it.model.graph.subgraphs, has_branches)) return;
+  try {
+    const ImportOptions sure = without_open_sizes(it.model, options);
+    static_cast<void>(
+        take_sure_branches(it, source, sure, {.takes_branches = true, .leaves_sizes_open = true}));
+  } catch (const Error&) {
+    it.taken.clear();  // reading at the largest sizes says what is wrong
+  }
+  it.model = it.resolved();
+}
+
+/// The types at the largest sizes. Each If whose condition is known is replaced by the branch that it takes; then there
+/// are others whose condition is known. If sizes are open, only what is known without them counts.
+Inferred infer_largest(Read& it, const Source& source, const ImportOptions& options) {
+  if (!has_ranges(options)) {
+    auto exact = take_sure_branches(it, source, options, {.takes_branches = true});
+    const bool is_open = exact && (exact->is_drawn || has_ranges(exact->ranges));
+    if (exact && (it.taken.empty() || !is_open)) return *std::move(exact);
+    it.take_none();
+  }
+  take_branches_of_all_sizes(it, source, options);
+  return infer_shapes(it.model, it.versions, source.folder, options, {});
+}
+
+std::unique_ptr<Read> read(const Source& source, const ImportOptions& wanted) {
   auto result = std::make_unique<Read>();
   result->proto = parse(source.bytes);
   result->versions = versions_of(result->proto);
+  ImportOptions given = wanted;
+  given.inputs = inputs_of_caller(result->proto, wanted);
   inline_functions(result->proto);
   split_fused(result->proto);
   NearbyFiles files(source.folder);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "import/onnx_attributes.h"
 #include "import/onnx_inference.h"
@@ -114,7 +115,7 @@ void Inference::infer_loop(const Operator& op, std::size_t subgraph, std::size_t
   for (std::size_t i = 0; i < carried; ++i) {
     if (op.inputs[i + 2]) enter_body(*op.inputs[i + 2], inputs[i + 2]);
   }
-  infer(op.bodies[0]);
+  infer_rounds(op, std::span(inputs).subspan(2), std::span(results).subspan(1, carried));
   for (std::size_t i = 0; i < carried; ++i) {
     if (op.inputs[i + 2]) expect_same_after_round(*op.inputs[i + 2], inputs[i + 2], results[i + 1]);
   }
@@ -128,6 +129,7 @@ void Inference::infer_loop(const Operator& op, std::size_t subgraph, std::size_t
     const auto drawn =
         static_cast<std::int64_t>(draw(reading_.number, inputs[0], static_cast<std::size_t>(*rounds) + 1));
     if (reading_.number != 0) rounds = drawn;
+    if (reading_.leaves_sizes_open) rounds.reset();
   }
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (!op.outputs[i]) continue;
@@ -171,6 +173,25 @@ void Inference::enter_body(TensorId from, TensorId to) {
   }
   learn(to, reading_.own == nullptr ? tensor_type(types_[from].elem_type, std::nullopt) : passed);
   expect_at_least(to, types_[from], "its initial value, " + place(from) + ",");
+}
+
+/// Infers a body that runs several times, with these carried values before and after a round. A branch that is taken in
+/// one round is taken in all if what is known before is known after, too.
+void Inference::infer_rounds(const Operator& op, std::span<const TensorId> before,
+                             std::span<const TensorId> after) {
+  const bool grows = std::ranges::any_of(before, [&](TensorId t) { return is_given(t); });
+  const bool takes_none = grows || !reading_.takes_branches_of_rounds;
+  const std::size_t decided = decided_.size();
+  rounds_ += takes_none ? 1 : 0;
+  infer(op.bodies[0]);
+  rounds_ -= takes_none ? 1 : 0;
+  if (decided_.size() == decided) return;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto& dims = types_[before[i]].dims;
+    const auto& later = types_[after[i]].dims;
+    const auto stays = [](const Dim& was, const Dim& is) { return !was || was == is; };
+    if (dims && (!later || !std::ranges::equal(*dims, *later, stays))) throw RoundsUnlike();
+  }
 }
 
 void Inference::expect_same_after_round(TensorId initial, TensorId before, TensorId after) {
@@ -229,7 +250,7 @@ void Inference::infer_scan(const Operator& op, const wire::NodeProto& node, std:
       learn(inputs[i], without_dimension(types_[*op.inputs[i]], axis));
     }
   }
-  infer(op.bodies[0]);
+  infer_rounds(op, std::span(inputs).first(states), std::span(results).first(states));
   for (std::size_t i = 0; i < states; ++i) {
     if (op.inputs[i]) expect_same_after_round(*op.inputs[i], inputs[i], results[i]);
   }

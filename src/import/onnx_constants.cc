@@ -105,7 +105,10 @@ class ConstantReader {
     }
     const bool reads_values = std::ranges::all_of(
         op.inputs, [&](const auto& input) { return !input || is_constant(tensor(*input).kind); });
-    if (op.type != "Constant" && op.type != "Shape" && op.type != "Size" && reads_values) return false;
+    const bool is_sized_by_data =
+        op.type == "Compress" || op.type == "NonZero" || op.type == "Unique";  // no kernels
+    if (op.type != "Constant" && op.type != "Shape" && op.type != "Size" && !is_sized_by_data && reads_values)
+      return false;
     if (!values_[t]) return false;
     constants_.set(t, bytes_of(*values_[t]));
     return true;

@@ -267,7 +267,16 @@ const std::unordered_map<std::string_view, EvaluationRule>& rules() {
       {"Flatten", copy},
       {"Cast", compute_cast},
       {"CastLike", compute_cast},
+      {"ArgMax", [](Evaluation& it) { return compute_place_of_extreme(it, 1); }},
+      {"ArgMin", [](Evaluation& it) { return compute_place_of_extreme(it, -1); }},
+      {"Clip", compute_clip},
+      {"Compress", compute_compress},
       {"CumSum", compute_running_sum},
+      {"NonZero", compute_places_of_nonzero},
+      {"ReverseSequence", compute_reversed_sequences},
+      {"TopK", compute_top},
+      {"Trilu", compute_triangle},
+      {"Unique", compute_unique},
       {"Gather", compute_gather},
       {"GatherElements", compute_gather_elements},
       {"GatherND", compute_gather_slices},
@@ -331,15 +340,14 @@ const std::unordered_map<std::string_view, EvaluationRule>& rules() {
 }  // namespace evaluation
 
 std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value* const> inputs,
-                              const Shape& output_shape, int output_type, NearbyFiles& files) {
+                              const Shape& output_shape, int output_type, NearbyFiles& files,
+                              std::size_t output) {
   const auto rule = evaluation::rules().find(node.op_type);
   const auto count = small_count(output_type, output_shape);
   if (rule == evaluation::rules().end() || !count) return std::nullopt;
-  evaluation::Evaluation it{node,
-                            inputs,
-                            &files,
-                            {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}},
-                            *count};
+  evaluation::Evaluation it{
+      node,   inputs, &files, {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}},
+      *count, output};
   if (!rule->second(it) || it.result.size() != *count) return std::nullopt;
   return std::move(it.result);
 }

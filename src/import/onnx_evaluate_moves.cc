@@ -12,7 +12,6 @@
 #include "import/onnx_evaluation.h"
 
 namespace stowage::import::evaluation {
-namespace {
 
 void append(const Value& from, std::size_t begin, std::size_t count, Value& to) {
   const auto at = static_cast<std::ptrdiff_t>(begin);
@@ -24,19 +23,6 @@ void append(const Value& from, std::size_t begin, std::size_t count, Value& to) 
   }
 }
 
-/// Element by element, from the first input at these indices.
-template <typename IndexOf>
-bool pick_from_first(Evaluation& it, const IndexOf& index_of) {
-  if (!it.has(0) || it.in(0).is_real() != it.result.is_real()) return false;
-  for (std::size_t i = 0; i < it.count; ++i) {
-    const std::optional<std::size_t> index = index_of(i);
-    if (!index || *index >= it.in(0).size()) return false;
-    append(it.in(0), *index, 1, it.result);
-  }
-  return true;
-}
-
-/// The number of elements in these dimensions.
 std::size_t elements_in(const Shape& shape, std::size_t begin, std::size_t end) {
   std::size_t count = 1;
   for (std::size_t d = begin; d < end; ++d) count *= static_cast<std::size_t>(shape[d]);
@@ -47,6 +33,20 @@ std::optional<std::size_t> axis_in(std::int64_t axis, std::size_t rank) {
   const std::int64_t index = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
   if (index < 0 || index >= static_cast<std::int64_t>(rank)) return std::nullopt;
   return static_cast<std::size_t>(index);
+}
+
+namespace {
+
+/// Element by element, from the first input at these indices.
+template <typename IndexOf>
+bool pick_from_first(Evaluation& it, const IndexOf& index_of) {
+  if (!it.has(0) || it.in(0).is_real() != it.result.is_real()) return false;
+  for (std::size_t i = 0; i < it.count; ++i) {
+    const std::optional<std::size_t> index = index_of(i);
+    if (!index || *index >= it.in(0).size()) return false;
+    append(it.in(0), *index, 1, it.result);
+  }
+  return true;
 }
 
 /// For each element of the result the place in the input that has this first element, and these steps along the

@@ -208,7 +208,7 @@ void GivenSizes::range_shapes(const std::vector<Type>& types, ImportOptions& res
       size = is_computed || size.least ? at_most(size) : exactly(size);
     }
     const bool gives_rank = std::ranges::any_of(tensors, [&](TensorId t) { return !own_[t].dims; });
-    if (!has_effect && !gives_rank)
+    if (!has_effect && !gives_rank && !options_.inputs.contains(name))
       throw UsageError(
           fmt::format("--shape {}: has no effect, as {}", base::quoted(name), own_words(tensors, types)));
   }

@@ -99,7 +99,7 @@ class Resolver {
       define(initializer.values.name);
   }
 
-  /// An input with an initializer is a weight that a caller could override; it is planned as a weight.
+  /// An input with an initializer is a weight that no caller gives: see `inputs_of_caller`.
   void define_inputs(const wire::GraphProto& proto, std::size_t subgraph) {
     for (const wire::ValueInfoProto& input : proto.input) {
       const auto known = scopes_.back().find(input.name);

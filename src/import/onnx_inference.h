@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "import/onnx_given.h"
@@ -23,6 +26,9 @@ class Inference {
  public:
   Inference(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
             const ImportOptions& options, const Reading& reading);
+
+  /// See Inferred::are_rounds_unlike.
+  struct RoundsUnlike {};
 
   Inferred run();
 
@@ -50,6 +56,7 @@ class Inference {
                   std::size_t subgraph, std::size_t o);
   void learn(TensorId t, const Type& inferred);
   void drop_wrong_declaration(TensorId t, const Type& inferred);
+  [[nodiscard]] bool is_declared_by_inputs(TensorId t, const Type& inferred) const;
   void compute(const Operator& op, const wire::NodeProto& node);
   void compute_parts(const Operator& op, const wire::NodeProto& node);
   [[nodiscard]] bool is_deterministic(std::size_t subgraph) const;
@@ -65,6 +72,7 @@ class Inference {
   [[noreturn]] void reject(std::size_t subgraph, std::size_t o, const std::string& problem);
   void enter_body(TensorId from, TensorId to);
   void expect_same_after_round(TensorId initial, TensorId before, TensorId after);
+  void infer_rounds(const Operator& op, std::span<const TensorId> before, std::span<const TensorId> after);
   [[nodiscard]] Type carried_type(TensorId initial, TensorId before, TensorId after);
   [[nodiscard]] bool runs_all_rounds(const Operator& op) const;
   [[nodiscard]] std::optional<std::int64_t> counted_rounds(const Operator& op);
@@ -98,10 +106,12 @@ class Inference {
   std::vector<Type> types_;
   std::vector<std::optional<Value>> values_;
   std::vector<bool> is_constant_;
-  std::vector<bool> is_result_;  ///< An operator writes it.
+  std::vector<bool> is_result_;                  ///< An operator writes it.
+  std::vector<bool> is_passed_;                  ///< An operator passes it to its body.
+  std::set<std::string_view> dims_of_caller_{};  ///< Symbolic dimensions of the inputs of the network.
   bool is_drawn_ = false;
   std::vector<GivenRound> given_rounds_;
-  std::size_t rounds_ = 0;  ///< Operators around the present one that may run it several times.
+  std::size_t rounds_ = 0;  ///< Operators around the present one in whose bodies no branch is taken.
   std::vector<DecidedIf> decided_{};
   std::map<TensorId, std::string> contradicted_{};  ///< Declarations that do not count, and why.
 };

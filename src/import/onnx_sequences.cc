@@ -6,7 +6,8 @@
 //     SequenceConstruct(a, b) -> s, ConcatFromSequence(s)        Concat(a, b)
 //
 // SequenceEmpty, SequenceInsert, SequenceErase, SequenceLength and Identity are followed, positions that are constants
-// known. A sequence stays where something else reads it: a body, an output of the network, a position that a run decides.
+// known, in bodies too. A sequence stays where something else reads it: an operator with a body that carries it, an output
+// of the network, a position that a run decides.
 // Source: the documents of these operators in the standard. Cost: linear, and the elements of each sequence.
 
 #include "import/onnx_sequences.h"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <string>
@@ -50,34 +52,80 @@ bool is_set(const NodeProto& node, std::string_view name, bool otherwise) {
   return value == nullptr ? otherwise : *value != 0;
 }
 
+/// In the graph, or in a body of it.
+bool has_sequences(const wire::GraphProto& graph) {
+  return std::ranges::any_of(graph.node, [](const NodeProto& node) {
+    return node.op_type.starts_with("Sequence") || node.op_type == "SplitToSequence" ||
+           std::ranges::any_of(node.attribute, [](const AttributeProto& attribute) {
+             const auto* const body = attribute.get<AttributeProto::Graph>();
+             return body != nullptr && has_sequences(**body);
+           });
+  });
+}
+
+/// What is known by name, in a graph and around it.
+struct Known {
+  std::unordered_map<std::string_view, const wire::TensorProto*> constants{};
+  std::unordered_map<std::string_view, Value> integers{};
+  std::unordered_map<std::string_view, const wire::TypeProto*> types{};  ///< As the file declares them.
+  std::unordered_map<std::string_view, Sequence> sequences{};
+};
+
 class SequenceResolver {
  public:
   SequenceResolver(wire::ModelProto& model, std::int64_t version, NearbyFiles& files)
-      : model_(model), graph_(*model.graph), version_(version), files_(files) {
-    for (const wire::TensorProto& tensor : graph_.initializer) constants_.emplace(tensor.name, &tensor);
+      : model_(model), version_(version), files_(files) {}
+
+  void run() { resolve(*model_.graph); }
+
+ private:
+  /// A body sees what is known around it, and nothing of it is known there.
+  void resolve(wire::GraphProto& graph) {
+    const auto around = known_;
+    wire::GraphProto* const outer = std::exchange(graph_, &graph);
+    std::vector<wire::TensorProto> made_around = std::exchange(made_, {});
+    resolve_nodes();
+    drop_unread();
+    for (wire::TensorProto& tensor : made_) graph.initializer.push_back(std::move(tensor));
+    made_ = std::move(made_around);
+    graph_ = outer;
+    known_ = around;
   }
 
-  void run() {
-    std::vector<NodeProto> nodes = std::exchange(graph_.node, {});
+  void resolve_nodes() {
+    for (const wire::TensorProto& tensor : graph_->initializer)
+      known_.constants.insert_or_assign(tensor.name, &tensor);
+    note_types(graph_->input);
+    note_types(graph_->value_info);
+    std::vector<NodeProto> nodes = std::exchange(graph_->node, {});
     for (NodeProto& node : nodes) {
       note_constant(node);
+      for (AttributeProto& attribute : node.attribute) {
+        const auto* const body = attribute.get<AttributeProto::Graph>();
+        if (body == nullptr || !has_sequences(**body)) continue;
+        auto own = std::make_shared<wire::GraphProto>(**body);
+        resolve(*own);
+        attribute.value = AttributeProto::Graph(std::move(own));
+      }
       if (node.domain.empty() || node.domain == "ai.onnx") {
         if (auto sequence = sequence_of(node))
-          sequences_.insert_or_assign(node.output[0], std::move(*sequence));
+          known_.sequences.insert_or_assign(node.output[0], std::move(*sequence));
         else if (reads_element(node))
           continue;
       }
-      graph_.node.push_back(std::move(node));
+      graph_->node.push_back(std::move(node));
     }
-    drop_unread();
-    for (wire::TensorProto& tensor : made_) graph_.initializer.push_back(std::move(tensor));
   }
 
- private:
+  void note_types(const std::vector<wire::ValueInfoProto>& values) {
+    for (const wire::ValueInfoProto& value : values)
+      if (value.type) known_.types.insert_or_assign(value.name, &*value.type);
+  }
+
   void note_constant(const NodeProto& node) {
     if (node.op_type != "Constant" || node.output.size() != 1) return;
     if (const auto* const tensor = wire::attribute_of<AttributeProto::Tensor>(node, "value"))
-      constants_.emplace(node.output[0], tensor->get());
+      known_.constants.insert_or_assign(node.output[0], tensor->get());
     else if (const auto* const one = wire::attribute_of<std::int64_t>(node, "value_int"))
       note_integers(node, {*one}, {});
     else if (const auto* const all = wire::attribute_of<Shape>(node, "value_ints"))
@@ -87,15 +135,16 @@ class SequenceResolver {
   void note_integers(const NodeProto& node, std::vector<std::int64_t> values, Shape shape) {
     Value value{
         .elem_type = element::int64, .shape = std::move(shape), .integers = std::move(values), .reals = {}};
-    integers_.insert_or_assign(node.output[0], std::move(value));
+    known_.integers.insert_or_assign(node.output[0], std::move(value));
   }
 
   /// A constant of whole numbers.
   [[nodiscard]] std::optional<Value> integers(const NodeProto& node, std::size_t input) const {
     if (input >= node.input.size()) return std::nullopt;
-    if (const auto known = integers_.find(node.input[input]); known != integers_.end()) return known->second;
-    const auto constant = constants_.find(node.input[input]);
-    if (constant == constants_.end()) return std::nullopt;
+    if (const auto known = known_.integers.find(node.input[input]); known != known_.integers.end())
+      return known->second;
+    const auto constant = known_.constants.find(node.input[input]);
+    if (constant == known_.constants.end()) return std::nullopt;
     std::optional<Value> value = value_of(*constant->second, files_);
     return value && !value->is_real() ? std::move(value) : std::nullopt;
   }
@@ -105,8 +154,8 @@ class SequenceResolver {
   }
 
   [[nodiscard]] Sequence* known(std::string_view name) {
-    const auto found = sequences_.find(name);
-    return found == sequences_.end() ? nullptr : &found->second;
+    const auto found = known_.sequences.find(name);
+    return found == known_.sequences.end() ? nullptr : &found->second;
   }
   [[nodiscard]] const Names* elements_of(const NodeProto& node) {
     Sequence* const sequence = node.input.empty() ? nullptr : known(node.input[0]);
@@ -179,10 +228,33 @@ class SequenceResolver {
     if (node.op_type == "SequenceAt") return read_one(node, *sequence);
     if (node.op_type == "ConcatFromSequence") return read_all(node, *sequence);
     if (node.op_type != "SequenceLength") return false;
-    if (!sequence->elements && sequence->lengths.empty()) return false;
+    if (!sequence->elements && sequence->lengths.empty()) {
+      count_parts(node, *sequence);
+      return true;
+    }
     const std::size_t count = sequence->elements ? sequence->elements->size() : sequence->lengths.size();
     put(node, "Identity", {constant({static_cast<std::int64_t>(count)}, {})});
     return true;
+  }
+
+  /// (extent + rows - 1) / rows
+  void count_parts(const NodeProto& node, const Sequence& sequence) {
+    const std::string_view shape = add("Shape", {sequence.tensor});
+    const std::string_view extent = add("Gather", {shape, constant({sequence.axis}, {})});
+    const std::string_view more = add("Add", {extent, constant({sequence.rows - 1}, {})});
+    put(node, "Div", {more, constant({sequence.rows}, {})});
+  }
+
+  /// Parts of so many rows have lengths if the file declares the extent.
+  void know_lengths(Sequence& sequence) {
+    if (sequence.elements || !sequence.lengths.empty() || !sequence.keeps_axis) return;
+    const auto type = known_.types.find(sequence.tensor);
+    if (type == known_.types.end() || !type->second->shape) return;
+    const auto at = position(sequence.axis, type->second->shape->size());
+    const std::int64_t extent = at ? (*type->second->shape)[*at].size.value_or(0) : 0;
+    if (extent < 1 || extent / sequence.rows >= most_elements) return;
+    for (std::int64_t begin = 0; begin < extent; begin += sequence.rows)
+      sequence.lengths.push_back(std::min(sequence.rows, extent - begin));
   }
 
   bool read_one(const NodeProto& node, Sequence& sequence) {
@@ -215,6 +287,7 @@ class SequenceResolver {
       put(node, "Identity", {sequence.tensor});  // all parts, as they were
       return true;
     }
+    know_lengths(sequence);
     if (!sequence.lengths.empty()) split(node, sequence);
     if (!sequence.elements || sequence.elements->empty()) return false;
     Names parts = *sequence.elements;
@@ -226,8 +299,8 @@ class SequenceResolver {
           made.attribute.push_back({.name = "axes", .value = Shape{*axis}});
         else
           made.input.push_back(axes);
-        graph_.node.push_back(std::move(made));
-        part = graph_.node.back().output[0];
+        graph_->node.push_back(std::move(made));
+        part = graph_->node.back().output[0];
       }
     }
     put(node, "Concat", std::move(parts), {{.name = "axis", .value = *axis}});
@@ -247,16 +320,23 @@ class SequenceResolver {
       made.input.push_back(constant(sequence.lengths, {static_cast<std::int64_t>(sequence.lengths.size())}));
     for (std::size_t i = 0; i < sequence.lengths.size(); ++i) made.output.push_back(keep_name());
     sequence.elements = made.output;
-    graph_.node.push_back(std::move(made));
+    graph_->node.push_back(std::move(made));
+  }
+
+  /// The result of a node of its own.
+  std::string_view add(std::string_view type, Names inputs) {
+    const std::string_view output = keep_name();
+    graph_->node.push_back({.op_type = type, .input = std::move(inputs), .output = {output}});
+    return output;
   }
 
   void put(const NodeProto& node, std::string_view type, Names inputs,
            std::vector<AttributeProto> attributes = {}) {
-    graph_.node.push_back({.name = node.name,
-                           .op_type = type,
-                           .input = std::move(inputs),
-                           .output = node.output,
-                           .attribute = std::move(attributes)});
+    graph_->node.push_back({.name = node.name,
+                            .op_type = type,
+                            .input = std::move(inputs),
+                            .output = node.output,
+                            .attribute = std::move(attributes)});
   }
 
   std::string_view keep_name() {
@@ -276,17 +356,18 @@ class SequenceResolver {
   /// Nodes that make sequences which nothing reads any more.
   void drop_unread() {
     std::unordered_map<std::string_view, std::size_t> readers;
-    count_readers(graph_, readers);
+    count_readers(*graph_, readers);
     std::vector<NodeProto> kept;
-    for (NodeProto& node : std::views::reverse(graph_.node)) {
-      if (node.output.size() == 1 && sequences_.contains(node.output[0]) && readers[node.output[0]] == 0) {
+    for (NodeProto& node : std::views::reverse(graph_->node)) {
+      if (node.output.size() == 1 && known_.sequences.contains(node.output[0]) &&
+          readers[node.output[0]] == 0) {
         for (const std::string_view input : node.input) --readers[input];
       } else {
         kept.push_back(std::move(node));
       }
     }
     std::ranges::reverse(kept);
-    graph_.node = std::move(kept);
+    graph_->node = std::move(kept);
   }
 
   static void count_readers(const wire::GraphProto& graph,
@@ -306,22 +387,14 @@ class SequenceResolver {
   static constexpr std::int64_t first_with_axes_as_input = 13;  ///< Of Unsqueeze, and lengths of Split.
 
   wire::ModelProto& model_;
-  wire::GraphProto& graph_;
+  wire::GraphProto* graph_ = nullptr;  ///< At which it is.
   std::int64_t version_;
   NearbyFiles& files_;
-  std::unordered_map<std::string_view, const wire::TensorProto*> constants_{};
-  std::unordered_map<std::string_view, Value> integers_{};
-  std::unordered_map<std::string_view, Sequence> sequences_{};
+  Known known_{};
   std::vector<wire::TensorProto> made_{};
   std::size_t count_ = 0;
   std::size_t copied_ = 0;
 };
-
-bool has_sequences(const wire::GraphProto& graph) {
-  return std::ranges::any_of(graph.node, [](const NodeProto& node) {
-    return node.op_type.starts_with("Sequence") || node.op_type == "SplitToSequence";
-  });
-}
 
 constexpr std::string_view operators_of_maps = "ai.onnx.ml";
 

@@ -64,12 +64,20 @@ Inference::Inference(OnnxGraph& model, const Versions& versions, const std::file
       types_(model.graph.tensors.size()),
       values_(model.graph.tensors.size()),
       is_constant_(model.graph.tensors.size(), false),
-      is_result_(model.graph.tensors.size(), false) {
+      is_result_(model.graph.tensors.size(), false),
+      is_passed_(model.graph.tensors.size(), false) {
   for (const Subgraph& subgraph : model.graph.subgraphs) {
     for (const Operator& op : subgraph.operators) {
       for (const auto& output : op.outputs)
         if (output) is_result_[*output] = true;
     }
+    if (&subgraph == &model.graph.subgraphs[0]) continue;
+    for (const TensorId input : subgraph.inputs) is_passed_[input] = true;
+  }
+  for (const TensorId input : model.graph.subgraphs[0].inputs) {
+    const wire::TypeProto* const declared = model.declared[input];
+    if (declared == nullptr || !declared->shape) continue;
+    for (const wire::Dimension& dimension : *declared->shape) dims_of_caller_.insert(dimension.name);
   }
 }
 
@@ -82,13 +90,13 @@ Inferred Inference::run() {
     if (model_.graph.tensors[t].kind == TensorKind::weight) know_weight(t);
     if (reading_.number == 0 || !is_result_[t]) apply_given_shape(t);
   }
-  expect_inputs_settled();
+  if (!reading_.leaves_sizes_open) expect_inputs_settled();
   know_values();
   infer(0);
   Inferred result;
   result.is_drawn = is_drawn_;
   result.decided = std::move(decided_);
-  if (!result.decided.empty()) return result;
+  if (!result.decided.empty() || reading_.leaves_sizes_open) return result;
   for (TensorId t = 0; t < types_.size(); ++t) settle(t);
   expect_settled();
   if (reading_.number == 0) result.ranges = given_.ranges(types_);
@@ -166,8 +174,6 @@ void Inference::infer(std::size_t subgraph) {
 void Inference::infer_operator(std::size_t subgraph, std::size_t o) {
   Operator& op = graph().subgraphs[subgraph].operators[o];
   const wire::NodeProto& node = *model_.nodes[subgraph][o];
-  const bool repeats = !op.bodies.empty() && op.type != "If";
-  rounds_ += repeats ? 1 : 0;
   if (op.type == "Loop") {
     infer_loop(op, subgraph, o);
   } else if (op.type == "If") {
@@ -175,10 +181,11 @@ void Inference::infer_operator(std::size_t subgraph, std::size_t o) {
   } else if (op.type == "Scan") {
     infer_scan(op, node, subgraph, o);
   } else {
+    ++rounds_;
     for (const std::size_t body : op.bodies) infer(body);
+    --rounds_;
     infer_plain(op, node, subgraph, o);
   }
-  rounds_ -= repeats ? 1 : 0;
   for (const auto& output : op.outputs) {
     if (output) fill_given_shape(*output);
   }
@@ -231,10 +238,27 @@ void Inference::apply_rule(const Operator& op, const wire::NodeProto& node, oper
   }
 }
 
+/// Whether options give the extents that differ only as sizes of inputs, which the file declares for this tensor, too.
+bool Inference::is_declared_by_inputs(TensorId t, const Type& inferred) const {
+  const wire::TypeProto* const declared = model_.declared[t];
+  if (declared == nullptr || !declared->shape || is_given(t) || (!is_result_[t] && !is_passed_[t]) ||
+      !inferred.dims || inferred.dims->size() != declared->shape->size())
+    return false;
+  for (std::size_t d = 0; d < inferred.dims->size(); ++d) {
+    const std::string_view name = (*declared->shape)[d].name;
+    const auto given = name.empty() ? options_.dims.end() : options_.dims.find(std::string(name));
+    if (given == options_.dims.end() || !(*inferred.dims)[d] || dims_of_caller_.contains(name)) continue;
+    if (given->second.most != *(*inferred.dims)[d]) return false;
+  }
+  return true;
+}
+
 /// A declared shape that a rule contradicts does not count: exporters leave wrong ones behind, and runtimes do not mind.
 void Inference::drop_wrong_declaration(TensorId t, const Type& inferred) {
   Type& known = types_[t];
-  if (model_.declared[t] == nullptr || !is_result_[t] || is_given(t) || contradicted_.contains(t)) return;
+  if (model_.declared[t] == nullptr || (!is_result_[t] && !is_passed_[t]) || is_given(t) ||
+      contradicted_.contains(t))
+    return;
   if (inferred.kind != Type::Kind::tensor || !inferred.dims || is_compatible(inferred, known)) return;
   const Type declared = declared_type(*model_.declared[t], options_.dims);
   Type as_inferred = known;
@@ -248,7 +272,8 @@ void Inference::drop_wrong_declaration(TensorId t, const Type& inferred) {
 /// Merges an inferred type with what is known of the tensor.
 void Inference::learn(TensorId t, const Type& inferred) {
   Type& known = types_[t];
-  if (given_.are_any() && !is_compatible(inferred, known) && is_compatible(inferred, given_.own_type(t)))
+  if (given_.are_any() && !is_compatible(inferred, known) && is_compatible(inferred, given_.own_type(t)) &&
+      !is_declared_by_inputs(t, inferred))
     throw Error(place(t), fmt::format("is {} by the model itself but {} by --dim or --shape",
                                       show_type(inferred), show_type(known)));
   drop_wrong_declaration(t, inferred);
@@ -264,8 +289,8 @@ void Inference::learn(TensorId t, const Type& inferred) {
   merge_types(inferred, known, place(t), "shape inference");
 }
 
-/// The value of the first output, if shapes might depend on it. `Shape` and `Size` need only the shape of
-/// their input.
+/// The values that shapes might depend on: of the first output, of TopK and Unique all. `Shape` and `Size` need only the
+/// shape of their input.
 void Inference::compute(const Operator& op, const wire::NodeProto& node) {
   if (op.outputs.empty() || !op.outputs[0] || op.type != node.op_type) return;
   const TensorId output = *op.outputs[0];
@@ -276,9 +301,13 @@ void Inference::compute(const Operator& op, const wire::NodeProto& node) {
     return;
   }
   if (op.type == "Split") return compute_parts(op, node);
-  const auto shape = concrete_shape(types_[output].dims);
-  if (!shape) return;
-  values_[output] = evaluate(node, values_of(op), *shape, types_[output].elem_type, files_);
+  const std::size_t computed = op.type == "TopK" || op.type == "Unique" ? op.outputs.size() : 1;
+  for (std::size_t i = 0; i < computed; ++i) {
+    const auto shape = op.outputs[i] ? concrete_shape(types_[*op.outputs[i]].dims) : std::nullopt;
+    if (!shape) continue;
+    values_[*op.outputs[i]] =
+        evaluate(node, values_of(op), *shape, types_[*op.outputs[i]].elem_type, files_, i);
+  }
 }
 
 /// The parts of a Split of known elements.
@@ -354,7 +383,11 @@ void Inference::settle(TensorId t) {
 
 Inferred infer_shapes(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
                       const ImportOptions& options, const Reading& reading) {
-  return Inference(model, versions, folder, options, reading).run();
+  try {
+    return Inference(model, versions, folder, options, reading).run();
+  } catch (const Inference::RoundsUnlike&) {
+    return {.are_rounds_unlike = true};
+  }
 }
 
 }  // namespace stowage::import

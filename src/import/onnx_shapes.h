@@ -25,6 +25,10 @@ struct Reading {
   const std::vector<Type>* own = nullptr;
   /// An If whose condition is known at these sizes is only as large as the branch that it takes.
   bool takes_branches = false;
+  /// Also in bodies of a Loop or Scan, which have the same shapes in all rounds.
+  bool takes_branches_of_rounds = false;
+  /// Sizes that differ from run to run are unknown: what is known holds in all runs. Only `Inferred::decided` counts.
+  bool leaves_sizes_open = false;
 };
 
 /// A carried value whose largest shape before a round is given, and what the round makes of it.
@@ -42,6 +46,8 @@ struct Inferred {
   std::vector<Type> own{};  ///< See Reading::own; empty if no sizes are given.
   /// Each If that takes a known branch. If there is one, the rest is not complete: take the branches, and infer anew.
   std::vector<DecidedIf> decided{};
+  /// A branch was taken in a body whose shapes may change from round to round: infer anew without these.
+  bool are_rounds_unlike = false;
   std::string note{};  ///< Which declared shapes do not count, in words; empty: all do.
 };
 

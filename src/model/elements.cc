@@ -85,6 +85,34 @@ std::optional<std::vector<Number>> elements_of(DType dtype, const std::vector<Nu
   return own;
 }
 
+std::optional<std::string_view> find_c_type(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+    case DType::uint8:
+      return "uint8_t";
+    case DType::int8:
+      return "int8_t";
+    case DType::int16:
+      return "int16_t";
+    case DType::uint16:
+      return "uint16_t";
+    case DType::int32:
+      return "int32_t";
+    case DType::uint32:
+      return "uint32_t";
+    case DType::int64:
+      return "int64_t";
+    case DType::uint64:
+      return "uint64_t";
+    case DType::float32:
+      return "float";
+    case DType::float64:
+      return "double";
+    default:
+      return std::nullopt;
+  }
+}
+
 std::string show_elements(const std::vector<Number>& elements) {
   std::string text;
   for (const Number& element : elements)

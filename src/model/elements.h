@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stowage/graph.h"
@@ -17,6 +18,9 @@ namespace stowage::model {
 /// The elements as elements of this type; none as above. A whole number is a real one, too.
 [[nodiscard]] std::optional<std::vector<Number>> elements_of(DType dtype,
                                                              const std::vector<Number>& elements);
+
+/// The C type of elements; none for types that C lacks.
+[[nodiscard]] std::optional<std::string_view> find_c_type(DType dtype);
 
 /// "1,80"
 [[nodiscard]] std::string show_elements(const std::vector<Number>& elements);

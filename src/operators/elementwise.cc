@@ -121,6 +121,14 @@ void channel_normalization(NodeContext& node) {
   }
 }
 
+void group_normalization(NodeContext& node) {
+  like_first(node);
+  const Dim channels = dim_at(node.dims(0), 1);
+  const std::int64_t groups = node.integer("num_groups", 0);
+  if (node.always_runs() && channels && (groups < 1 || *channels % groups != 0))
+    misfit("num_groups ", groups, " does not divide ", *channels, " channels");
+}
+
 /// Further results are statistics, one for each channel.
 void batch_normalization(NodeContext& node) {
   channel_normalization(node);

@@ -49,6 +49,7 @@ void scatter_blocks(NodeContext& node) {
     if (given && wanted[d] && *given != *wanted[d])
       misfit("dimension ", d, " of the updates has ", *given, ", expected ", *wanted[d]);
   }
+  for (std::size_t d = 0; d < named; ++d) expect_indices(node, (*data)[d], d, named);
 }
 
 /// TFLite's may have dimensions of a batch in front, which data and indices share.
@@ -221,6 +222,11 @@ void range(NodeContext& node) {
   node.set_output(0, node.elem_type(0), Dims{count});
 }
 
+/// Throws Misfit if a dimension does not consist of whole blocks.
+void expect_blocks(const NodeContext& node, const Dim& size, std::int64_t block) {
+  if (node.always_runs() && size && *size % block != 0) misfit(*size, " is no multiple of ", block);
+}
+
 /// `change(dims, block)` is given the dimensions of a batch of images.
 template <typename Change>
 void between_depth_and_space(NodeContext& node, Change change) {
@@ -236,7 +242,8 @@ void between_depth_and_space(NodeContext& node, Change change) {
 }
 
 void depth_to_space(NodeContext& node) {
-  between_depth_and_space(node, [](Dims& dims, std::int64_t block) {
+  between_depth_and_space(node, [&](Dims& dims, std::int64_t block) {
+    expect_blocks(node, dims[1], product_of(block, block));
     if (dims[1]) dims[1] = *dims[1] / product_of(block, block);
     dims[2] = product_of(dims[2], Dim(block));
     dims[3] = product_of(dims[3], Dim(block));
@@ -244,7 +251,8 @@ void depth_to_space(NodeContext& node) {
 }
 
 void space_to_depth(NodeContext& node) {
-  between_depth_and_space(node, [](Dims& dims, std::int64_t block) {
+  between_depth_and_space(node, [&](Dims& dims, std::int64_t block) {
+    for (const std::size_t d : {2U, 3U}) expect_blocks(node, dims[d], block);
     dims[1] = product_of(dims[1], Dim(product_of(block, block)));
     if (dims[2]) dims[2] = *dims[2] / block;
     if (dims[3]) dims[3] = *dims[3] / block;

@@ -95,7 +95,7 @@ std::span<const Facts> norm_family() {
        .in_place = InPlace::first,
        .rows = normalized},
       {.onnx = "GroupNormalization",
-       .shape = shapes::like_first,
+       .shape = shapes::group_normalization,
        .inputs = 3,
        .rows = group_norm,
        .carries = carried_planes},

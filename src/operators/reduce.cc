@@ -1,6 +1,7 @@
 // Operators that reduce dimensions, or choose elements along one.
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -22,6 +23,22 @@ Dims reduced(const Dims& dims, const std::vector<std::size_t>& axes, bool keeps)
     if (is_reduced && keeps) result.emplace_back(1);
   }
   return result;
+}
+
+template <typename Elements>
+std::int64_t others_than_zero(const Elements& elements) {
+  return std::ranges::count_if(elements, [](const auto& element) { return element != 0; });
+}
+
+/// How many elements of a known tensor differ from each other.
+Dim different_in(const Value* value) {
+  if (value == nullptr || std::ranges::any_of(value->reals, [](double real) { return std::isnan(real); }))
+    return {};
+  const auto count = [](auto elements) {
+    std::ranges::sort(elements);
+    return std::ranges::unique(elements).begin() - elements.begin();
+  };
+  return value->is_real() ? count(value->reals) : count(value->integers);
 }
 
 /// The result of a reduction over the axes of an attribute or an input; over all, if there are none.
@@ -100,9 +117,11 @@ void unique(NodeContext& node) {
   const bool has_axis = node.has_attribute("axis");
   std::optional<Dims> values;
   Dim count;
+  Dim different;
   if (!has_axis) {
-    values = Dims(1);
     if (dims != nullptr) count = product_of(*dims, 0, dims->size());
+    different = different_in(node.value(0));
+    values = Dims{different};
   } else if (dims != nullptr) {
     const std::size_t axis = axis_in(node.integer("axis", 0), dims->size());
     values = *dims;
@@ -110,9 +129,9 @@ void unique(NodeContext& node) {
     (*values)[axis].reset();
   }
   node.set_output(0, node.elem_type(0), values);
-  node.set_output(1, element::int64, Dims(1));
+  node.set_output(1, element::int64, Dims{different});
   node.set_output(2, element::int64, Dims{count});
-  node.set_output(3, element::int64, Dims(1));
+  node.set_output(3, element::int64, Dims{different});
 }
 
 void compress(NodeContext& node) {
@@ -132,6 +151,8 @@ void non_zero(NodeContext& node) {
   const Dims* const dims = node.dims(0);
   Dims result(2);
   if (dims != nullptr) result[0] = static_cast<std::int64_t>(dims->size());
+  if (const Value* const value = node.value(0))
+    result[1] = value->is_real() ? others_than_zero(value->reals) : others_than_zero(value->integers);
   node.set_output(0, element::int64, result);
 }
 

@@ -29,6 +29,7 @@ void quantize_dynamically(NodeContext& node);
 void dropout(NodeContext& node);
 void batch_normalization(NodeContext& node);
 void channel_normalization(NodeContext& node);
+void group_normalization(NodeContext& node);
 void layer_normalization(NodeContext& node);
 void skip_layer_normalization(NodeContext& node);
 void skip_group_normalization(NodeContext& node);

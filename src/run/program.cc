@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "run/inputs.h"
 #include "run/interpreter.h"
+#include "run/refusals.h"
 #include "stowage/error.h"
 
 namespace stowage::run {
@@ -48,10 +49,8 @@ class Preparation {
     take_weights();
     is_done_.resize(graph_.subgraphs.size(), false);
     prepare_subgraph(0);
-    if (obstacles_.empty()) return std::move(program_);
-    std::string list;
-    for (const std::string& obstacle : obstacles_) list += "\n  " + obstacle;
-    throw Error("", fmt::format("has {} operators that cannot be run:{}", obstacles_.size(), list));
+    if (refusals_.is_empty()) return std::move(program_);
+    throw Error("", refusals_.words("that cannot be run", "stowage generate "));
   }
 
  private:
@@ -104,8 +103,7 @@ class Preparation {
       const Operator& op = graph_.subgraphs[s].operators[o];
       if (op.folded && (op.outputs.empty() || take_value(op))) continue;
       for (const std::size_t body : op.bodies) prepare_subgraph(body);
-      prepare_operator(s, o);
-      if (op.folded) fold(s, o);
+      if (prepare_operator(s, o) && op.folded) fold(s, o);
     }
   }
 
@@ -114,21 +112,32 @@ class Preparation {
     const bool reads_values = !op.inputs.empty() && std::ranges::all_of(op.inputs, [&](const auto& input) {
       return !input || is_constant(graph_.tensors[*input].kind);
     });
-    if (reads_values || op.outputs.size() != 1 || !op.outputs[0]) return false;
+    return !reads_values && take_known(op);
+  }
+
+  /// The file tells its only result.
+  bool is_known(const Operator& op) const {
+    if (!op.folded || op.outputs.size() != 1 || !op.outputs[0]) return false;
     const std::span<const std::byte> value = network_.input.constants.of(*op.outputs[0]);
-    if (value.empty() || static_cast<Bytes>(value.size()) != graph_.tensors[*op.outputs[0]].bytes)
-      return false;
-    use(*op.outputs[0], value);
+    return !value.empty() && static_cast<Bytes>(value.size()) == graph_.tensors[*op.outputs[0]].bytes;
+  }
+
+  bool take_known(const Operator& op) {
+    if (!is_known(op)) return false;
+    use(*op.outputs[0], network_.input.constants.of(*op.outputs[0]));
     return true;
   }
 
-  void prepare_operator(std::size_t s, std::size_t o) {
+  /// False if it has none to fold. A result that the file tells needs no kernel.
+  bool prepare_operator(std::size_t s, std::size_t o) {
     const Operator& op = graph_.subgraphs[s].operators[o];
-    if (!op.folded && std::ranges::find(unknown_, op.type) != unknown_.end()) return;
+    if (!op.folded && std::ranges::find(unknown_, op.type) != unknown_.end()) return false;
     const std::string reason =
         is_control_flow(op) ? obstacle_to_control_flow(graph_, op, network_.details.at(s).at(o).attributes)
                             : make_kernel(s, o);
-    if (!reason.empty()) obstacles_.push_back(fmt::format("{}: {}", describe(graph_, s, o), reason));
+    if (reason.empty()) return true;
+    if (!take_known(op)) refusals_.add(graph_, s, o, reason);
+    return false;
   }
 
   /// Returns the obstacle; empty on success, or if only another operator failed.
@@ -157,7 +166,9 @@ class Preparation {
       program_.scratch = std::max(program_.scratch, kernel.scratch);
       program_.held += kernel.held;
     } catch (const kernels::Unsupported& unsupported) {
-      return is_complete || obstacles_.empty() ? unsupported.reason : "";
+      if (!is_complete && !refusals_.is_empty()) return "";
+      if (!is_known(op)) refusals_.allow_function(graph_, op);
+      return unsupported.reason;
     } catch (const Error& error) {
       throw Error(describe(graph_, s, o), error.what());
     }
@@ -166,7 +177,7 @@ class Preparation {
 
   /// Runs an operator ahead of time; its outputs are constants from now on.
   void fold(std::size_t s, std::size_t o) {
-    if (!obstacles_.empty()) return;  // it might need one of those
+    if (!refusals_.is_empty()) return;  // it might need one of those
     const Operator& op = graph_.subgraphs[s].operators[o];
     Call call{.subgraph = s, .op = o};
     for (const std::size_t body : op.bodies) call.bodies.push_back(calls_of(graph_, orders_, body));
@@ -193,7 +204,7 @@ class Preparation {
   std::vector<std::vector<std::size_t>> orders_;
   std::vector<bool> is_done_{};
   Program program_{};
-  std::vector<std::string> obstacles_{};
+  Refusals refusals_{};
 };
 
 }  // namespace

@@ -89,7 +89,15 @@ TEST(CliGenerate, SaysWhatItIsMadeOfAndByWhat) {
       << header;
   EXPECT_NE(header.find(" (XXH64)."), std::string::npos) << header;
   EXPECT_NE(directory.read("out/c/README.md").find("Apache License 2.0"), std::string::npos);
-  EXPECT_EQ(directory.read("out/c/stowage_places.h").rfind("/* SPDX-License-Identifier: ", 0), 0);
+  const std::string first = "SPDX-License-Identifier: Apache-2.0";
+  for (const char* const file : {"stowage_places.h", "a.h", "a.c", "a_test.c"})
+    EXPECT_EQ(directory.read("out/c/" + std::string(file)).rfind("/* " + first + " */\n", 0), 0) << file;
+  for (const char* const file : {"Makefile", "CMakeLists.txt", "idf_component.yml", "zephyr/CMakeLists.txt"})
+    EXPECT_EQ(directory.read("out/c/" + std::string(file)).rfind("# " + first + "\n", 0), 0) << file;
+  for (const char* const file : {"a_weights.c", "a_weights.h"})
+    EXPECT_EQ(directory.read("out/c/" + std::string(file)).find(first), std::string::npos) << file;
+  EXPECT_NE(directory.read("out/c/a_weights.c").find("belong to its owner"), std::string::npos);
+  EXPECT_NE(directory.read("out/c/LICENSE").find("Apache License"), std::string::npos);
   ASSERT_EQ(
       run_stowage(directory.path(), {"generate", "in/a.tflite", "in/b.tflite", "--no-test", "-o", "both"})
           .status,

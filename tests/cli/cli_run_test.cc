@@ -80,6 +80,35 @@ TEST_F(CliRun, CallsModelsByTheirNames) {
   EXPECT_NE(errors_of_two("eye.y").find("--save: the networks have no output 'eye.y'"), std::string::npos);
 }
 
+/// y = x + c, where c is an input with a value of zeros.
+TEST_F(CliRun, TakesInputsThatTheFileGivesAValue) {
+  const onnx::ModelProto model =
+      testing::onnx_model({.nodes = {testing::node("Add", {"x", "c"}, {"y"})},
+                           .inputs = {testing::tensor_value("x", {2, 2}), testing::tensor_value("c", {2, 2})},
+                           .outputs = {testing::tensor_value("y", {2, 2})},
+                           .initializers = {testing::zeros("c", {2, 2})}});
+  directory_.write("m.onnx", model.SerializeAsString());
+  const auto output = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--input", "x=x.npy", "--save", "y=y.npy", "--check=all"});
+    const ProcessResult result = run(options);
+    EXPECT_EQ(result.status, 0) << result.output << result.errors;
+    std::vector<float> values(4);
+    const Array y = import::parse_npy(directory_.read("y.npy"));
+    std::memcpy(values.data(), y.data.data(), y.data.size());
+    return values;
+  };
+  write_input("c.npy", {2, 2}, {10, 20, 30, 40});
+  EXPECT_EQ(output({}), (std::vector<float>{1, -2, 3, -4}));
+  EXPECT_EQ(output({"--input", "c=c.npy"}), (std::vector<float>{11, 18, 33, 36}));
+  EXPECT_EQ(output({"--input", "m.c=c.npy"}), (std::vector<float>{11, 18, 33, 36}));
+  EXPECT_EQ(output({"--shape", "c=2,2", "--input", "c=c.npy"}), (std::vector<float>{11, 18, 33, 36}));
+  EXPECT_EQ(output({"--value", "c=0,0,0,1"}), (std::vector<float>{1, -2, 3, -3}));
+  const ProcessResult planned =
+      run_stowage(directory_.path(), {"plan", "m.onnx", "--shape", "c=2,2", "-o", "plan.json"});
+  EXPECT_EQ(planned.status, 0) << planned.errors;
+  EXPECT_EQ(output({"--plan", "plan.json", "--input", "c=c.npy"}), (std::vector<float>{11, 18, 33, 36}));
+}
+
 TEST_F(CliRun, SeedsDecideInputsThatAreNotGiven) {
   const auto output = [&](const std::string& seed) {
     EXPECT_EQ(run({"--seed", seed, "--save", "y=y.npy"}).status, 0);
@@ -177,6 +206,30 @@ TEST_F(CliRun, ListsEveryOperatorItCannotRun) {
       << result.errors;
   EXPECT_NE(result.errors.find("NonsenseA"), std::string::npos) << result.errors;
   EXPECT_NE(result.errors.find("NonsenseB"), std::string::npos) << result.errors;
+}
+
+TEST_F(CliRun, SaysTheSameReasonOnce) {
+  const auto refusal = [&](const std::vector<std::string>& types) {
+    testing::OnnxParts parts{.inputs = {testing::tensor_value("x", {2})},
+                             .outputs = {testing::tensor_value("t" + std::to_string(types.size()), {2})}};
+    std::string from = "x";
+    for (const std::string& type : types) {
+      const std::string to = "t" + std::to_string(parts.nodes.size() + 1);
+      parts.nodes.push_back(testing::node(type, {from}, {to}));
+      parts.declared.push_back(testing::tensor_value(to, {2}));
+      from = to;
+    }
+    parts.declared.pop_back();
+    directory_.write("odd.onnx", testing::onnx_model(parts).SerializeAsString());
+    return run_stowage(directory_.path(), {"run", "odd.onnx"}).errors;
+  };
+  testing::expect_message(refusal({"Nonsense"}),
+                          {"has 1 operator that cannot be run", "there is no kernel for Nonsense",
+                           "to write their functions yourself: stowage generate --extern Nonsense"});
+  const std::string three = refusal({"Odd", "Nonsense", "Nonsense", "Nonsense"});
+  testing::expect_message(three, {"has 4 operators that cannot be run", "and 2 others of its type",
+                                  "stowage generate --extern Nonsense --extern Odd"});
+  EXPECT_EQ(three.find("no kernel for Nonsense"), three.rfind("no kernel for Nonsense")) << three;
 }
 
 TEST(CliRunLists, HaveNothingToRun) {

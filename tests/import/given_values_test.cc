@@ -124,6 +124,37 @@ TEST(GivenValues, AreAskedForWhereSizesFollowFromThem) {
   expect_message(error_of_model(reshaped(), options), {"give that with --value sizes=..."});
 }
 
+/// A tensor that repeats as often as an input says, which has a value in the file, too.
+onnx::ModelProto tiled() {
+  return onnx_model({.nodes = {node("Relu", {"x"}, {"r"}), node("Tile", {"r", "repeats"}, {"y"})},
+                     .inputs = {tensor_value("x", {1, 4}), tensor_value("repeats", {2}, Type::INT64)},
+                     .outputs = {untyped_value("y")},
+                     .initializers = {vector_of("repeats", {1, 2})}});
+}
+
+TEST(GivenValues, TakeThePlaceOfThoseInTheFile) {
+  const Graph constant = read_model(tiled());
+  EXPECT_EQ(tensor_named(constant, "repeats").kind, TensorKind::weight);
+  EXPECT_EQ(tensor_named(constant, "y").shape, Shape({1, 8}));
+  EXPECT_EQ(constant.subgraphs[0].inputs.size(), 1U);
+  const Graph given = read_model(tiled(), {.values = {{"repeats", {whole(2), whole(3)}}}});
+  EXPECT_EQ(tensor_named(given, "repeats").kind, TensorKind::input);
+  EXPECT_EQ(tensor_named(given, "y").shape, Shape({2, 12}));
+  EXPECT_EQ(given.subgraphs[0].inputs.size(), 2U);
+  for (const ImportOptions& open :
+       {ImportOptions{.shapes = {{"repeats", {2}}}}, ImportOptions{.inputs = {"repeats"}}})
+    expect_message(error_of_model(tiled(), open), {"'y'", "give that with --value repeats=..."});
+  EXPECT_EQ(tensor_named(read_model(tiled(), {.inputs = {"r", "mystery"}}), "y").shape, Shape({1, 8}));
+}
+
+/// As in onnxruntime: up to version 3 of the format every constant had to be an input, too.
+TEST(GivenValues, DoNotTakeThePlaceOfConstantsInOldFiles) {
+  onnx::ModelProto old = tiled();
+  old.set_ir_version(3);
+  expect_message(usage_error_of_model(old, {.values = {{"repeats", {whole(2), whole(3)}}}}),
+                 {"--value 'repeats'", "the model has no such input"});
+}
+
 TEST(GivenValues, AreInThePlanAndInItsRun) {
   const Network network = parse_network(reshaped().SerializeAsString(), "net.onnx", sizes_of_reshaped());
   const PlanResult result = make_plan(network.input);

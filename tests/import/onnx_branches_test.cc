@@ -242,9 +242,70 @@ TEST(OnnxBranches, OfAConditionThatARunDecidesStay) {
       node("If", {"c"}, {"i"}, {attribute("then_branch", either), attribute("else_branch", either)});
   EXPECT_EQ(read_model(onnx_model(parts)).subgraphs.size(), 3U);
   // With sizes that differ from run to run the condition may, too.
-  const Graph open = read_model(onnx_model(squeezing({1, "N"}, 1)),
-                                {.dims = {{"N", {1, 8}}}, .bounds = {{"i", 32}, {"y", 32}}});
+  OnnxParts sized = squeezing({1, "N"}, 4);
+  sized.nodes[1] = node("Gather", {"s", "last"}, {"n"});
+  sized.initializers.push_back(testing::scalar("last", -1));
+  const Graph open =
+      read_model(onnx_model(sized), {.dims = {{"N", {1, 8}}}, .bounds = {{"i", 32}, {"y", 32}}});
   EXPECT_EQ(open.subgraphs.size(), 3U);
+  EXPECT_EQ(read_model(onnx_model(sized), {.dims = {{"N", 4}}}).subgraphs.size(), 1U);
+}
+
+/// The rank is the same at all sizes.
+TEST(OnnxBranches, AreTakenAtAllSizesIfTheRankDecides) {
+  const Graph taken = read_model(onnx_model(squeezing({1, "N"}, 2)), {.dims = {{"N", {1, 8}}}});
+  EXPECT_EQ(types_in(taken), (std::vector<std::string>{"Shape", "Squeeze", "Relu", "Identity", "Neg"}));
+  EXPECT_EQ(tensor_named(taken, "y").shape, (Shape{8}));
+  EXPECT_EQ(tensor_named(taken, "y").open.size(), 1U);
+  // The branch that is not taken cannot be.
+  const Graph other = read_model(onnx_model(squeezing({"N", 4}, 1)), {.dims = {{"N", {2, 8}}}});
+  EXPECT_EQ(tensor_named(other, "y").shape, (Shape{8, 4}));
+}
+
+/// Three rounds of `nodes`, which make "after" of "before".
+OnnxParts in_loop(std::vector<onnx::NodeProto> nodes, const std::vector<onnx::TensorProto>& constants) {
+  nodes.push_back(node("Identity", {"goes_on"}, {"goes_on_too"}));
+  const OnnxParts body{
+      .nodes = nodes,
+      .inputs = {tensor_value("round", {}, onnx::TensorProto::INT64),
+                 tensor_value("goes_on", {}, onnx::TensorProto::BOOL), testing::value_of_any_shape("before")},
+      .outputs = {untyped_value("goes_on_too"), untyped_value("after")},
+      .initializers = constants,
+      .name = "body"};
+  return {.nodes = {node("Loop", {"rounds", "", "x"}, {"y"}, {attribute("body", onnx_graph(body))})},
+          .inputs = {tensor_value("x", {3, 4})},
+          .outputs = {untyped_value("y")},
+          .initializers = {testing::scalar("rounds", 3)}};
+}
+
+/// An If in a body whose condition is that dimension 0 of `of` is `extent`: into "after" by one of these operators.
+std::vector<onnx::NodeProto> if_rows_of(const std::string& of, const onnx::NodeProto& yes,
+                                        const onnx::NodeProto& no) {
+  const auto branch = [](const onnx::NodeProto& only) {
+    return onnx_graph({.nodes = {only}, .outputs = {untyped_value(only.output(0))}, .name = "branch"});
+  };
+  return {node("Shape", {of}, {"s"}), node("Gather", {"s", "0"}, {"n"}), node("Equal", {"n", "3"}, {"c"}),
+          node("If", {"c"}, {"after"},
+               {attribute("then_branch", branch(yes)), attribute("else_branch", branch(no))})};
+}
+
+TEST(OnnxBranches, InLoopsAreTakenIfAllRoundsTakeThem) {
+  const auto constants = {testing::scalar("0", 0), testing::scalar("3", 3), vector_of("flat", {-1})};
+  for (const std::string of : {"x", "before"}) {
+    const Graph graph = read_model(onnx_model(
+        in_loop(if_rows_of(of, node("Relu", {"before"}, {"a"}), node("Reshape", {"before", "flat"}, {"b"})),
+                constants)));
+    EXPECT_EQ(graph.subgraphs.size(), 2U) << of;
+    EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{3, 4}));
+  }
+  // The first round would make a vector, of which the next does not have 3.
+  const auto flattens =
+      if_rows_of("before", node("Reshape", {"before", "flat"}, {"a"}), node("Relu", {"before"}, {"b"}));
+  EXPECT_EQ(error_of_model(onnx_model(in_loop(flattens, constants))).find("Reshape"), std::string::npos);
+  try {
+    EXPECT_EQ(read_model(onnx_model(in_loop(flattens, constants))).subgraphs.size(), 4U);
+  } catch (const Error&) {  // it may ask for the largest shape, but never takes the branch
+  }
 }
 
 TEST(OnnxBranches, ThatAreTakenGiveWhatTheyGive) {

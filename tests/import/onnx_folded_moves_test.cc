@@ -9,6 +9,8 @@
 #include "onnx_models.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
 
 namespace stowage {
 namespace {
@@ -85,14 +87,113 @@ TEST(OnnxFoldedMoves, FunctionsOfElements) {
             (Shape{2, 3, 4, 5}));
 }
 
+TEST(OnnxFoldedMoves, Limits) {
+  const auto clipped = [](const testing::Names& inputs, std::int64_t less) {
+    return shape_by({node("Clip", inputs, {"c"}), node("Sub", {"c", "less"}, {"d"}),
+                     node("Concat", {"d", "rest"}, {"t"}, {attribute("axis", std::int64_t{0})})},
+                    {testing::scalar("three", 3), testing::scalar("four", 4), testing::scalar("less", less),
+                     vector_of("rest", {-1})});
+  };
+  EXPECT_EQ(clipped({"s", "three", "four"}, 2), (Shape{1, 1, 2, 2, 30}));
+  EXPECT_EQ(clipped({"s", "", "three"}, 1), (Shape{1, 2, 2, 2, 15}));
+  EXPECT_EQ(clipped({"s", "four"}, 3), (Shape{1, 1, 1, 2, 60}));
+}
+
+TEST(OnnxFoldedMoves, Extremes) {
+  const auto place = [](const char* type, const testing::NodeAttributes& attributes) {
+    return shape_by({node("Div", {"s", "two"}, {"h"}),  // 1, 1, 2, 2
+                     node(type, {"h"}, {"p"}, attributes), node("Add", {"p", "one"}, {"q"}),
+                     node("Concat", {"q", "sizes"}, {"t"}, {attribute("axis", std::int64_t{0})})},
+                    {testing::scalar("two", 2), vector_of("one", {1}), vector_of("sizes", {-1})});
+  };
+  const auto last = attribute("select_last_index", std::int64_t{1});
+  EXPECT_EQ(place("ArgMax", {}), (Shape{3, 40}));
+  EXPECT_EQ(place("ArgMax", {last}), (Shape{4, 30}));
+  EXPECT_EQ(place("ArgMin", {}), (Shape{1, 120}));
+  EXPECT_EQ(place("ArgMin", {last}), (Shape{2, 60}));
+}
+
+TEST(OnnxFoldedMoves, Tops) {
+  const auto top = [](std::int64_t largest) {
+    return shape_by({node("TopK", {"s", "k"}, {"v", "p"}, {attribute("largest", largest)}),
+                     node("Add", {"p", "one"}, {"q"}),
+                     node("Concat", {"v", "q"}, {"a"}, {attribute("axis", std::int64_t{0})}),
+                     node("Concat", {"a", "rest"}, {"t"}, {attribute("axis", std::int64_t{0})})},
+                    {vector_of("k", {1}), vector_of("one", {1}), vector_of("rest", {-1})});
+  };
+  EXPECT_EQ(top(1), (Shape{5, 4, 6}));
+  EXPECT_EQ(top(0), (Shape{2, 1, 60}));
+}
+
+/// Of [2 3] [4 5], where 0 counts as 1; a dimension is added.
+TEST(OnnxFoldedMoves, TrianglesAndReversedSequences) {
+  const auto matrix = [](const onnx::NodeProto& op, const std::vector<onnx::TensorProto>& constants) {
+    std::vector<onnx::TensorProto> all = constants;
+    for (const auto& it : {vector_of("square", {2, 2}), vector_of("flat", {-1}), vector_of("one", {1})})
+      all.push_back(it);
+    return shape_by({node("Reshape", {"s", "square"}, {"m"}), op, node("Reshape", {"r", "flat"}, {"f"}),
+                     node("Max", {"f", "one"}, {"u"}),
+                     node("Concat", {"u", "flat"}, {"t"}, {attribute("axis", std::int64_t{0})})},
+                    all);
+  };
+  const auto lower = attribute("upper", std::int64_t{0});
+  EXPECT_EQ(matrix(node("Trilu", {"m"}, {"r"}), {}), (Shape{2, 3, 1, 5, 4}));
+  EXPECT_EQ(matrix(node("Trilu", {"m", "k"}, {"r"}), {testing::scalar("k", 1)}), (Shape{1, 3, 1, 1, 40}));
+  EXPECT_EQ(matrix(node("Trilu", {"m"}, {"r"}, {lower}), {}), (Shape{2, 1, 4, 5, 3}));
+  EXPECT_EQ(matrix(node("ReverseSequence", {"m", "lengths"}, {"r"}), {vector_of("lengths", {2, 1})}),
+            (Shape{4, 3, 2, 5, 1}));
+  EXPECT_EQ(matrix(node("ReverseSequence", {"m", "lengths"}, {"r"},
+                        {attribute("time_axis", std::int64_t{1}), attribute("batch_axis", std::int64_t{0})}),
+                   {vector_of("lengths", {1, 2})}),
+            (Shape{2, 3, 5, 4, 1}));
+}
+
+/// No kernel computes these, so a run takes what is known.
+TEST(OnnxFoldedMoves, AsLongAsTheElementsSay) {
+  const auto filled = [](const std::vector<onnx::NodeProto>& nodes,
+                         const std::vector<onnx::TensorProto>& constants) {
+    std::vector<onnx::NodeProto> all = nodes;
+    all.push_back(node("ConstantOfShape", {"t"}, {"f"}));
+    all.push_back(node("Add", {"f", "x"}, {"y"}));
+    const auto model = testing::onnx_model({.nodes = all,
+                                            .inputs = {tensor_value("x", {1})},
+                                            .outputs = {untyped_value("y")},
+                                            .initializers = constants});
+    const Network network = parse_network(model.SerializeAsString(), "x.onnx");
+    const RunResult result = run_plan(network, make_plan(network.input).plan, {.check = RunCheck::tensors});
+    EXPECT_FALSE(result.fault);
+    return result.outputs.at(0).array.shape;
+  };
+  const onnx::TensorProto v = vector_of("v", {3, 0, 5, 3});
+  EXPECT_EQ(filled({node("NonZero", {"v"}, {"n"}), node("Squeeze", {"n", "axis"}, {"m"}),
+                    node("Add", {"m", "one"}, {"t"})},
+                   {v, vector_of("axis", {0}), testing::scalar("one", 1)}),
+            (Shape{1, 3, 4}));
+  EXPECT_EQ(filled({node("Compress", {"v", "takes"}, {"t"}, {attribute("axis", std::int64_t{0})})},
+                   {v,
+                    [] {
+                      onnx::TensorProto takes = vector_of("takes", {1, 0, 1});
+                      takes.set_data_type(onnx::TensorProto::BOOL);
+                      takes.mutable_int32_data()->Assign(takes.int64_data().begin(),
+                                                         takes.int64_data().end());
+                      takes.clear_int64_data();
+                      return takes;
+                    }()}),
+            (Shape{3, 5}));
+  const onnx::TensorProto sizes = vector_of("v", {5, 2, 5, 3});
+  EXPECT_EQ(filled({node("Unique", {"v"}, {"t"})}, {sizes}), (Shape{2, 3, 5}));
+  EXPECT_EQ(filled({node("Unique", {"v"}, {"t"}, {attribute("sorted", std::int64_t{0})})}, {sizes}),
+            (Shape{5, 2, 3}));
+}
+
 /// What reading says of an operator on x; empty if it reads it.
 std::string problem_with(const onnx::NodeProto& op, const testing::Dimensions& x,
-                         const std::vector<onnx::TensorProto>& constants) {
+                         const std::vector<onnx::TensorProto>& constants, int operator_set = 17) {
   const auto model = testing::onnx_model({.nodes = {op},
                                           .inputs = {tensor_value("x", x)},
                                           .outputs = {untyped_value("y")},
                                           .initializers = constants},
-                                         17);
+                                         operator_set);
   try {
     (void)parse_network(model.SerializeAsString(), "x.onnx");
   } catch (const Error& error) {
@@ -173,6 +274,9 @@ TEST(OnnxMisfits, IndicesAreInRange) {
   expect_says(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {7})}), said);
   expect_says(problem_with(node("GatherElements", {"x", "i"}, {"y"}), {4, 8}, {column_of("i", {7})}), said);
   expect_says(problem_with(node("GatherND", {"x", "i"}, {"y"}), {4, 8}, {column_of("i", {7})}), said);
+  expect_says(problem_with(node("ScatterND", {"x", "i", "u"}, {"y"}), {4, 8},
+                           {column_of("i", {7}), zeros("u", {1, 8})}),
+              said);
   EXPECT_EQ(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {-4, 3})}), "");
 }
 
@@ -190,6 +294,21 @@ TEST(OnnxMisfits, AreTakenInBranches) {
       .outputs = {testing::value_of_any_shape("y")},
       .initializers = {testing::scalar("out", 5), testing::scalar("in", 0)}};
   EXPECT_EQ(testing::error_of_model(testing::onnx_model(parts)), "");
+}
+
+TEST(OnnxMisfits, BlocksAndGroupsAreWhole) {
+  const auto block = attribute("blocksize", std::int64_t{2});
+  expect_says(problem_with(node("DepthToSpace", {"x"}, {"y"}, {block}), {1, 3, 8, 8}, {}),
+              "3 is no multiple of 4");
+  expect_says(problem_with(node("SpaceToDepth", {"x"}, {"y"}, {block}), {1, 3, 8, 7}, {}),
+              "7 is no multiple of 2");
+  EXPECT_EQ(problem_with(node("DepthToSpace", {"x"}, {"y"}, {block}), {1, 4, 7, 7}, {}), "");
+  const auto grouped = [](std::int64_t groups) {
+    return problem_with(node("GroupNormalization", {"x", "a", "a"}, {"y"}, {attribute("num_groups", groups)}),
+                        {1, 4, 8, 8}, {zeros("a", {groups})}, 18);
+  };
+  expect_says(grouped(3), "num_groups 3 does not divide 4 channels");
+  EXPECT_EQ(grouped(2), "");
 }
 
 TEST(OnnxMisfits, ReflectionsAreOfWhatIsThere) {

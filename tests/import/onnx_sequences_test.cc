@@ -28,8 +28,12 @@ Graph read(const std::vector<onnx::NodeProto>& nodes, int operator_set = 17) {
   parts.inputs = {tensor_value("x", {6, 4}), tensor_value("z", {2, 4}),
                   tensor_value("n", {}, onnx::TensorProto::INT64)};
   parts.outputs = {testing::value_of_any_shape("y")};
-  parts.initializers = {scalar("0", 0), scalar("1", 1), scalar("-1", -1), scalar("4", 4),
-                        testing::vector_of("2, 4", {2, 4})};
+  parts.initializers = {scalar("0", 0),
+                        scalar("1", 1),
+                        scalar("-1", -1),
+                        scalar("4", 4),
+                        testing::vector_of("2, 4", {2, 4}),
+                        testing::vector_of("first", {0})};
   return testing::read_model(testing::onnx_model(parts, operator_set));
 }
 
@@ -104,6 +108,40 @@ TEST(OnnxSequences, LengthsAreConstants) {
             node("Range", {"0", "n2", "1"}, {"r"}),
             node("Cast", {"r"}, {"y"}, {attribute("to", std::int64_t{onnx::TensorProto::FLOAT})})});
   EXPECT_EQ(shape_of(graph), (Shape{2}));
+}
+
+TEST(OnnxSequences, EqualPartsThatAreJoinedOtherwise) {
+  const Graph graph =
+      read({node("SplitToSequence", {"x", "4"}, {"s"}, {attribute("axis", 1L)}),
+            node("ConcatFromSequence", {"s"}, {"a"}, {attribute("axis", 0L)}),
+            node("SplitToSequence", {"x", "1"}, {"t"}, {attribute("axis", -1L)}),
+            node("ConcatFromSequence", {"t"}, {"b"}, {attribute("axis", 0L)}),
+            node("SplitToSequence", {"x", "4"}, {"u"}), node("SequenceLength", {"u"}, {"n2"}),
+            node("Unsqueeze", {"n2", "first"}, {"rows"}), node("Expand", {"b", "rows"}, {"y"})});
+  EXPECT_EQ(*testing::tensor_named(graph, "a").shape, (Shape{6, 4}));
+  EXPECT_EQ(*testing::tensor_named(graph, "b").shape, (Shape{24, 1}));
+  EXPECT_EQ(shape_of(graph), (Shape{24, 2}));  // parts of 4 and 2 rows
+}
+
+TEST(OnnxSequences, InBodies) {
+  const testing::OnnxParts body{
+      .nodes = {node("SplitToSequence", {"before", "2"}, {"s"}), node("SequenceAt", {"s", "0"}, {"a"}),
+                node("SequenceAt", {"s", "2"}, {"b"}), node("SequenceAt", {"around", "2"}, {"c"}),
+                node("Concat", {"b", "a", "c"}, {"after"}, {attribute("axis", 0L)}),
+                node("Identity", {"goes_on"}, {"goes_on_too"})},
+      .inputs = {tensor_value("round", {}, onnx::TensorProto::INT64),
+                 tensor_value("goes_on", {}, onnx::TensorProto::BOOL), testing::value_of_any_shape("before")},
+      .outputs = {testing::untyped_value("goes_on_too"), testing::untyped_value("after")},
+      .initializers = {scalar("2", 2)},
+      .name = "body"};
+  const Graph graph = read(
+      {node("SplitToSequence", {"x", "2, 4"}, {"s0"}), node("SequenceConstruct", {"x", "x", "z"}, {"around"}),
+       node("Loop", {"4", "", "x"}, {"last"}, {attribute("body", testing::onnx_graph(body))}),
+       node("SequenceAt", {"s0", "0"}, {"top"}),
+       node("Concat", {"last", "top"}, {"y"}, {attribute("axis", 0L)})});
+  EXPECT_EQ(shape_of(graph), (Shape{8, 4}));
+  for (const Operator& op : graph.subgraphs.at(1).operators)
+    EXPECT_EQ(op.type.find("Sequence"), std::string::npos);
 }
 
 TEST(OnnxSequences, StayWhereARunDecides) {

@@ -163,6 +163,27 @@ TEST(OnnxShape, NotesDeclaredShapesThatAreWrong) {
                  {"'a'", "[2,4]"});
 }
 
+/// A size of an input that the file gives to another dimension, too; and the input of a body.
+TEST(OnnxShape, DeclaredShapesThatAreOutOfDateDoNotCount) {
+  const onnx::ModelProto square = onnx_model({.nodes = {node("Relu", {"x"}, {"y"})},
+                                              .inputs = {tensor_value("x", {"n", 8})},
+                                              .outputs = {tensor_value("y", {"n", "n"})}});
+  EXPECT_EQ(tensor_named(read_model(square, {.dims = {{"n", 4}}}), "y").shape, (Shape{4, 8}));
+  const Graph open = read_model(square, {.dims = {{"n", {1, 4}}}});
+  EXPECT_EQ(tensor_named(open, "y").shape, (Shape{4, 8}));
+  ASSERT_EQ(tensor_named(open, "y").open.size(), 1U);
+  EXPECT_EQ(tensor_named(open, "y").open[0].axis, 0U);
+
+  onnx::ModelProto loop = onnx_model(testing::counting_loop());
+  onnx::ValueInfoProto& old =
+      *loop.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g()->mutable_input(2);
+  ASSERT_EQ(old.name(), "old");
+  const auto shape = tensor_named(read_model(loop), "last").shape;
+  old = tensor_value("old", {1, 7});
+  EXPECT_EQ(tensor_named(read_model(loop), "old").shape, shape);
+  EXPECT_EQ(tensor_named(read_model(loop), "last").shape, shape);
+}
+
 // Element types.
 
 struct TypeCase {
