@@ -35,11 +35,11 @@ namespace {
 
 using wire::AttributeProto;
 using wire::NodeProto;
-using Names = std::vector<std::string_view>;
+using ValueNames = std::vector<std::string_view>;
 
 /// What is known of a sequence: the names of its elements, or how a tensor is cut along an axis.
 struct Sequence {
-  std::optional<Names> elements{};
+  std::optional<ValueNames> elements{};
   std::string_view tensor{};
   std::int64_t axis = 0;
   std::vector<std::int64_t> lengths{};  ///< Of each part; without them, `rows` of each but the last.
@@ -157,7 +157,7 @@ class SequenceResolver {
     const auto found = known_.sequences.find(name);
     return found == known_.sequences.end() ? nullptr : &found->second;
   }
-  [[nodiscard]] const Names* elements_of(const NodeProto& node) {
+  [[nodiscard]] const ValueNames* elements_of(const NodeProto& node) {
     Sequence* const sequence = node.input.empty() ? nullptr : known(node.input[0]);
     return sequence != nullptr && sequence->elements ? &*sequence->elements : nullptr;
   }
@@ -165,16 +165,16 @@ class SequenceResolver {
   /// Of a node that makes one.
   [[nodiscard]] std::optional<Sequence> sequence_of(const NodeProto& node) {
     if (node.output.size() != 1) return std::nullopt;
-    if (node.op_type == "SequenceEmpty") return Sequence{.elements = Names()};
+    if (node.op_type == "SequenceEmpty") return Sequence{.elements = ValueNames()};
     if (node.op_type == "SequenceConstruct") return Sequence{.elements = node.input};
     if (node.op_type == "SplitToSequence") return split_of(node);
     if (node.op_type == "Identity" && node.input.size() == 1 && known(node.input[0]) != nullptr)
       return *known(node.input[0]);
     const bool inserts = node.op_type == "SequenceInsert";
-    const Names* const before = inserts || node.op_type == "SequenceErase" ? elements_of(node) : nullptr;
+    const ValueNames* const before = inserts || node.op_type == "SequenceErase" ? elements_of(node) : nullptr;
     if (before == nullptr || (inserts && node.input.size() < 2)) return std::nullopt;
     if ((copied_ += before->size()) > most_copied) return std::nullopt;
-    Names elements = *before;
+    ValueNames elements = *before;
     const std::size_t input = inserts ? 2 : 1;
     const bool is_given = input < node.input.size() && !node.input[input].empty();
     std::optional<std::int64_t> at = std::ssize(elements) - (inserts ? 0 : 1);
@@ -290,7 +290,7 @@ class SequenceResolver {
     know_lengths(sequence);
     if (!sequence.lengths.empty()) split(node, sequence);
     if (!sequence.elements || sequence.elements->empty()) return false;
-    Names parts = *sequence.elements;
+    ValueNames parts = *sequence.elements;
     if (stacks) {
       const std::string_view axes = version_ < first_with_axes_as_input ? "" : constant({*axis}, {1});
       for (std::string_view& part : parts) {
@@ -324,13 +324,13 @@ class SequenceResolver {
   }
 
   /// The result of a node of its own.
-  std::string_view add(std::string_view type, Names inputs) {
+  std::string_view add(std::string_view type, ValueNames inputs) {
     const std::string_view output = keep_name();
     graph_->node.push_back({.op_type = type, .input = std::move(inputs), .output = {output}});
     return output;
   }
 
-  void put(const NodeProto& node, std::string_view type, Names inputs,
+  void put(const NodeProto& node, std::string_view type, ValueNames inputs,
            std::vector<AttributeProto> attributes = {}) {
     graph_->node.push_back({.name = node.name,
                             .op_type = type,
@@ -383,7 +383,7 @@ class SequenceResolver {
     }
   }
 
-  static constexpr std::size_t most_copied = 4'000'000;         ///< Names, in sequences that grow one by one.
+  static constexpr std::size_t most_copied = 4'000'000;  ///< ValueNames, in sequences that grow one by one.
   static constexpr std::int64_t first_with_axes_as_input = 13;  ///< Of Unsqueeze, and lengths of Split.
 
   wire::ModelProto& model_;

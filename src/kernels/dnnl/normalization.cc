@@ -168,7 +168,10 @@ Kernel softmax(const Signature& signature) {
   const memory::dims rows{count_of(part_of(shape, 0, axis)), count_of(part_of(shape, axis, shape.size()))};
   Kernel kernel = signature.type == "LogSoftmax" ? softmax_of_rows<dnnl::logsoftmax_forward>(signature, rows)
                                                  : softmax_of_rows<dnnl::softmax_forward>(signature, rows);
-  return plain_if(lacks_shares, std::move(kernel), signature, rows[1]);
+  const auto lacks = [row = static_cast<std::size_t>(rows[1])](std::span<const float> numbers) {
+    return lacks_shares(numbers, row);
+  };
+  return plain_if(lacks, std::move(kernel), signature);
 }
 
 }  // namespace stowage::kernels::fast

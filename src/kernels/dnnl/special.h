@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <functional>
 #include <span>
 
 #include "kernels/dnnl/assembly.h"
@@ -12,13 +13,12 @@ namespace stowage::kernels::fast {
 
 [[nodiscard]] bool has_nan(std::span<const float> numbers);
 
-/// Whether there is NaN or infinity, or no number above minus infinity: none of them has a share.
-[[nodiscard]] bool lacks_shares(std::span<const float> numbers);
+/// Whether a row of so many elements has NaN or infinity, or no number above minus infinity: none of them has a share.
+[[nodiscard]] bool lacks_shares(std::span<const float> numbers, std::size_t row);
 
-/// The kernel `fast`, or the plain one of that operator where the answer is yes for a row of an input of float32. A row
-/// has so many elements; 0: it is the whole input.
-[[nodiscard]] Kernel plain_if(bool (*is_special)(std::span<const float>), Kernel fast,
-                              const Signature& signature, std::int64_t row = 0);
+/// The kernel `fast`, or the plain one of that operator where the answer is yes for an input of float32.
+[[nodiscard]] Kernel plain_if(std::function<bool(std::span<const float>)> is_special, Kernel fast,
+                              const Signature& signature);
 
 template <Kernel (*prepare)(const Signature&)>
 [[nodiscard]] Kernel guarded_from_nan(const Signature& signature) {
