@@ -154,7 +154,8 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   std::set<std::string> paths;
   std::vector<const Network*> pointers;
   for (const Network& network : networks) pointers.push_back(&network);
-  const auto given = run::given_inputs(pointers, plan, {.inputs = options.inputs});
+  const RunOptions values{.inputs = options.inputs};  // that `given` points into
+  const auto given = run::given_inputs(pointers, plan, values);
   for (const std::size_t model : order_of(plan)) {
     GenerateOptions own = options;
     own.name = name_of_model(plan, options.name, model);
