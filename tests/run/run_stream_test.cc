@@ -87,8 +87,7 @@ TEST(RunStream, RowsChangeOnlyWithRowsThatTheyRead) {
   for (const auto& [type, count] : pairs) {
     all += count;
     if (testing::is_in_a_hurry()) continue;  // not all calls of a type have rows that are not read
-    const bool is_table = type == "Gather" || type == "GATHER";  // their rows are constants here
-    EXPECT_EQ(count == 0, is_table) << type;
+    EXPECT_GT(count, 0) << type;
   }
   EXPECT_GT(all, 0);
 }
