@@ -383,7 +383,7 @@ class SequenceResolver {
     }
   }
 
-  static constexpr std::size_t most_copied = 4'000'000;  ///< Names, in sequences that grow one by one.
+  static constexpr std::size_t most_copied = 4'000'000;         ///< Names, in sequences that grow one by one.
   static constexpr std::int64_t first_with_axes_as_input = 13;  ///< Of Unsqueeze, and lengths of Split.
 
   wire::ModelProto& model_;
