@@ -158,8 +158,8 @@ def test_tflite(tflite, tmp_path):
     words = stowage.plan(tflite.read_bytes()).save_c(tmp_path / "c", name="net")
     assert "arena" in words and (tmp_path / "c").is_dir()
     assert "arena" in stowage.generate(tflite, tmp_path / "rows", stream=True, io="rows", time_limit=1)
-    tensor = next(it for it in plan.tensors if it.kind == "input")
-    zeros = {tensor.name: np.zeros(tensor.shape, tensor.dtype)}
+    tensor = next(it for it in json.loads(plan.to_json())["tensors"] if it["kind"] == "input")
+    zeros = {tensor["name"]: np.zeros(tensor["shape"], tensor["dtype"])}
     plan.save_c(tmp_path / "zeros", name="net", inputs=zeros)
     assert (tmp_path / "zeros/net_test.c").read_text() != (tmp_path / "c/net_test.c").read_text()
     with pytest.raises(stowage.UsageError, match="the network has no such input"):
