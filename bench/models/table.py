@@ -3,9 +3,9 @@
 
 FOLDER has the models (fetch.py). For each of them, in a process of its own and with a time limit for each step:
 plans it whole and by rows, verifies both plans, runs it in its plan on three inputs and compares the outputs with
-ONNX Runtime or LiteRT, writes C for one of these inputs, compiles that under address and undefined-behaviour sanitizers,
-and runs its test, which wants the bits of our run. Writes in Markdown: a row for each model, shares, why steps failed,
-and which causes would gain how many models.
+ONNX Runtime or LiteRT, writes C for one of these inputs, compiles that under address and undefined-behaviour
+sanitizers, and runs its test, which wants the bits of our run. Writes in Markdown: a row for each model, shares, why
+steps failed, and which causes would gain how many models.
 
 Outputs are equal if no number differs by more than 1e-5 of the largest of its tensor (float16: 1e-2) or 1e-6, and
 integers not at all. They are near if they are no further away than twice what the other program differs from itself

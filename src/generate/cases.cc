@@ -63,11 +63,9 @@ std::vector<NamedArray> outputs_of(const Runner& runner, const Network& network,
     if (result.fault) throw Error("", "cannot be run: " + result.fault->what);
     return std::move(result.outputs);
   };
-  std::optional<Error> fault;
   try {
     return run();
-  } catch (const Error& error) {
-    fault = error;
+  } catch (const Error&) {  // again below
   }
   const auto given = given_of(network, plan, options);
   const std::vector<TensorId>& tensors = network.graph().subgraphs[0].inputs;
@@ -80,9 +78,8 @@ std::vector<NamedArray> outputs_of(const Runner& runner, const Network& network,
   try {
     return run();
   } catch (const Error& error) {
-    fault = error;
+    throw Error(error.place(), error.problem() + "; --input gives the test other inputs, --cases 0 none");
   }
-  throw Error(fault->place(), fault->problem() + "; --input gives the test other inputs, --cases 0 none");
 }
 
 }  // namespace

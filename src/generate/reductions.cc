@@ -137,7 +137,6 @@ std::string gate_layers(Writer& writer, const kernels::Lstm& it, kernels::GateLa
   return "{" + text + "}";
 }
 
-/// The states are written in place, although they are inputs.
 }  // namespace
 
 std::string sigmoid_table(Writer& writer) {
@@ -148,6 +147,7 @@ std::string sigmoid_table(Writer& writer) {
 
 namespace {
 
+/// The states are written in place, although they are inputs.
 void emit_lstm(Writer& writer) {
   const kernels::Lstm it = kernels::lstm_of(Operands(writer.signature()));
   const std::string table = sigmoid_table(writer);

@@ -187,6 +187,19 @@ std::map<std::string, int> add_packages(testing::Packages& packages, std::uint64
   return refused;
 }
 
+/// Few are refused, and what is generated gives what the interpreter gives.
+void expect_right(const testing::Packages& packages, const std::map<std::string, int>& refused,
+                  std::uint64_t wanted) {
+  int refusals = 0;
+  for (const auto& [reason, count] : refused) {
+    std::cout << count << " refused: " << reason << "\n";
+    refusals += count;
+  }
+  EXPECT_EQ(packages.count(), wanted);
+  EXPECT_LT(refusals, static_cast<int>(wanted) / 5);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
 TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
   const testing::TemporaryDirectory folder;
   testing::Packages packages(folder.path());
@@ -208,14 +221,7 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
     EXPECT_GE(kinds.dilations, 7U);
     EXPECT_GE(kinds.odd_channels, 50U);
   }
-  int refusals = 0;
-  for (const auto& [reason, count] : refused) {
-    std::cout << count << " refused: " << reason << "\n";
-    refusals += count;
-  }
-  EXPECT_EQ(packages.count(), wanted);
-  EXPECT_LT(refusals, static_cast<int>(wanted) / 5);
-  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+  expect_right(packages, refused, wanted);
 }
 
 TEST(GenerateRandom, NetworksOfUint8AndInt16GiveWhatTheInterpreterGives) {
@@ -226,14 +232,7 @@ TEST(GenerateRandom, NetworksOfUint8AndInt16GiveWhatTheInterpreterGives) {
   const auto refused = add_packages(packages, wanted, kinds, [](std::uint64_t seed) {
     return seed / ways % 2 == 0 ? DType::uint8 : DType::int16;
   });
-  int refusals = 0;
-  for (const auto& [reason, count] : refused) {
-    std::cout << count << " refused: " << reason << "\n";
-    refusals += count;
-  }
-  EXPECT_EQ(packages.count(), wanted);
-  EXPECT_LT(refusals, static_cast<int>(wanted) / 5);
-  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+  expect_right(packages, refused, wanted);
 }
 
 /// Blocks of channels, as many in all operators that have them: most that can be split are.

@@ -149,17 +149,22 @@ TEST(TfliteKernelsTest, RoundsEachRowOfRealsToBytesBeforeItMultipliesBytes) {
             "its weights have zero point 1, expected 0");
 }
 
-TEST(TfliteKernelsTest, RoundsNumbersThatAreNoneToBytes) {
-  const float none = std::numeric_limits<float>::quiet_NaN();
-  const float infinite = std::numeric_limits<float>::infinity();
-  for (const std::int64_t has_zero : {0, 1}) {
-    for (const float x : {none, infinite, -infinite})
-      EXPECT_EQ(Case("FULLY_CONNECTED", {real({1, 2}, {x, 1}), int8({1, 2}, 1, 0, {1, 1})}, {real({1, 1})},
-                     {{"asymmetric_quantize_inputs", has_zero}})
-                    .get<float>()
-                    .size(),
-                1U);
-  }
+TEST(TfliteKernelsTest, RoundsNumbersThatAreNoneToTheLeastByte) {
+  constexpr float none = std::numeric_limits<float>::quiet_NaN();
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  const auto sum_of = [](float x, std::int64_t has_zero) {
+    return Case("FULLY_CONNECTED", {real({1, 2}, {x, 1}), int8({1, 2}, 1, 0, {1, 1})}, {real({1, 1})},
+                {{"asymmetric_quantize_inputs", has_zero}})
+        .get<float>()
+        .at(0);
+  };
+  EXPECT_EQ(sum_of(none, 0), 0);                             // -127 + 127
+  constexpr float most = std::numeric_limits<float>::max();  // of outputs, even without an activation
+  EXPECT_EQ(sum_of(infinite, 0), -most);
+  EXPECT_EQ(sum_of(-infinite, 0), -most);
+  EXPECT_FLOAT_EQ(sum_of(none, 1), 1);  // 0 + 255
+  EXPECT_TRUE(std::isnan(sum_of(infinite, 1)));
+  EXPECT_EQ(sum_of(-infinite, 1), -most);  // its zero point is 127
 }
 
 TEST(TfliteKernelsTest, ConvolvesDepthwise) {

@@ -5,15 +5,6 @@
 #define BILINEAR stowage_resize_bilinear_s16
 
 typedef int16_t element;
-typedef int32_t number;
 typedef int64_t total;
-typedef stowage_resize_integer_layer resize_layer;
 
-static element mixed(total a, total b, total c, total d, number y, number x) {
-  enum { unit = 1024 };
-  const total half = unit * unit / 2;
-  const total sum = a * (unit - y) * (unit - x) + b * y * (unit - x) + c * (unit - y) * x + d * y * x;
-  return (element)((sum + (sum > 0 ? half : -half)) / (unit * unit));
-}
-
-#include "stowage_bilinear.h"
+#include "stowage_integer_bilinear.h"

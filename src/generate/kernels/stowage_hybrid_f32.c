@@ -3,6 +3,7 @@
  * and sums of products are integers. A number is rounded again for each block of outputs, which needs no memory. */
 #include <math.h>
 
+#include "stowage_dynamic.h"
 #include "stowage_kernels.h"
 
 enum { together = 8 };
@@ -19,13 +20,6 @@ typedef struct {
 static int32_t byte_of(double rounded, int32_t least) {
   if (!(rounded > (double)least)) return least;
   return rounded < 127.0 ? (int32_t)rounded : 127;
-}
-
-static void widen(float *low, float *high, const float *numbers, int32_t count) {
-  for (; count > 0; count--, numbers++) {
-    if (*numbers < *low) *low = *numbers;
-    if (*high < *numbers) *high = *numbers;
-  }
 }
 
 static row_scale scale_of(float low, float high, int32_t has_zero_point) {
@@ -56,22 +50,22 @@ void stowage_hybrid_f32(const stowage_hybrid_layer *layer, const void *const *pi
     float low = 0.0F, high = 0.0F;
     row_scale by;
     for (p = 0; p < layer->pieces; p++)
-      widen(&low, &high, (const float *)pieces[p] + b * layer->length, layer->length);
+      stowage_widen(&low, &high, (const float *)pieces[p] + b * layer->length, layer->length);
     by = scale_of(low, high, layer->has_zero_point);
     for (o = 0; o < layer->outputs; o += together) {
       const int32_t left = layer->outputs - o, count = left < together ? left : together;
       const int8_t *weights = layer->weights + o * row;
-      int32_t sums[together] = {0};
+      uint32_t sums[together] = {0}; /* modulo 2^32 */
       for (p = 0; p < layer->pieces; p++) {
         const float *const numbers = (const float *)pieces[p] + b * layer->length;
         for (i = 0; i < layer->length; i++, weights++) {
           const float x = roundf((float)by.zero + numbers[i] * by.inverse);
           const int32_t byte = byte_of((double)x, by.least) - by.zero;
-          for (j = 0; j < count; j++) sums[j] += byte * weights[j * row];
+          for (j = 0; j < count; j++) sums[j] += (uint32_t)(byte * weights[j * row]);
         }
       }
       for (j = 0; j < count; j++) {
-        const float real = (float)sums[j] * (by.scale * layer->scales[o + j]);
+        const float real = (float)(int32_t)sums[j] * (by.scale * layer->scales[o + j]);
         const float sum = (layer->bias != NULL ? layer->bias[o + j] : 0.0F) + real;
         output[o + j] = stowage_clamp_f32(sum, layer->least, layer->most);
       }

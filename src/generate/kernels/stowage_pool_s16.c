@@ -6,15 +6,5 @@
 #define LEAST INT16_MIN
 
 typedef int16_t element;
-typedef int32_t total;
-typedef stowage_pool_layer pool_layer;
 
-static element limited(const pool_layer *layer, total number) {
-  return (element)stowage_clamp(number, layer->least, layer->most);
-}
-
-static element average(const pool_layer *layer, total sum, int32_t count) {
-  return limited(layer, (sum > 0 ? sum + count / 2 : sum - count / 2) / count);
-}
-
-#include "stowage_pool.h"
+#include "stowage_integer_pool.h"
