@@ -23,6 +23,7 @@
 #include "import/onnx_fused.h"
 #include "import/onnx_given.h"
 #include "import/onnx_graph.h"
+#include "import/onnx_invariants.h"
 #include "import/onnx_quantized.h"
 #include "import/onnx_sequences.h"
 #include "import/onnx_shapes.h"
@@ -245,6 +246,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& wanted) {
   given.inputs = inputs_of_caller(result->proto, wanted);
   inline_functions(result->proto);
   split_fused(result->proto);
+  release_invariants(result->proto);
   NearbyFiles files(source.folder);
   const std::string note_of_maps = leave_out_maps(*result->proto.graph);
   resolve_sequences(result->proto, files);

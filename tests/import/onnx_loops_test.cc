@@ -95,6 +95,45 @@ TEST(OnnxLoops, ScansGoBackwards) {
   EXPECT_EQ(result.outputs[1].array, testing::array<float>({4}, {15, 14, 12, 8}));
 }
 
+/// Weights that a loop or a scan carries and no round changes, also through a loop inside, stay weights.
+TEST(OnnxLoops, CarryNothingThatNoRoundChanges) {
+  const auto loop_body = [](std::vector<onnx::NodeProto> nodes, const std::string& name) {
+    const auto going = testing::tensor_value(name + "_go", {}, onnx::TensorProto::BOOL);
+    return testing::onnx_graph(
+        {.nodes = std::move(nodes),
+         .inputs = {testing::tensor_value(name + "_round", {}, onnx::TensorProto::INT64), going,
+                    testing::untyped_value(name + "_state"), testing::untyped_value(name + "_weights")},
+         .outputs = {going, testing::untyped_value(name + "_next"), testing::untyped_value(name + "_same")},
+         .name = name});
+  };
+  const onnx::GraphProto inner = loop_body({node("MatMul", {"in_state", "in_weights"}, {"in_next"}),
+                                            node("Identity", {"in_weights"}, {"in_same"})},
+                                           "in");
+  const onnx::GraphProto outer = loop_body({node("Loop", {"rounds", "", "out_state", "out_weights"},
+                                                 {"out_next", "out_same"}, {attribute("body", inner)})},
+                                           "out");
+  onnx::TensorProto weights = testing::reals("weights", {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0});
+  weights.clear_dims();
+  weights.add_dims(4);
+  weights.add_dims(4);
+  const testing::OnnxParts parts{
+      .nodes = {node("Loop", {"rounds", "", "x", "weights"}, {"last", "same"}, {attribute("body", outer)}),
+                node("MatMul", {"last", "same"}, {"y"})},
+      .inputs = {testing::tensor_value("x", {1, 4})},
+      .outputs = {testing::untyped_value("y")},
+      .initializers = {testing::scalar("rounds", 2), weights}};
+  const Network network =
+      parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+  const Plan plan = make_plan(network.input, {.alignment = 1}).plan;
+  for (const Buffer& buffer : plan.buffers) EXPECT_LT(buffer.size, 64);  // the bytes of the weights
+  const RunResult result =
+      run_plan(network, plan,
+               {.check = RunCheck::tensors, .inputs = {{"x", testing::array<float>({1, 4}, {1, 2, 3, 4})}}});
+  EXPECT_FALSE(result.fault);
+  ASSERT_EQ(result.outputs.size(), 1U);  // five places further, and doubled at each end
+  EXPECT_EQ(result.outputs[0].array, testing::array<float>({1, 4}, {16, 2, 4, 6}));
+}
+
 /// How many rows there are is known only when it runs; `--bound` says no shape.
 TEST(OnnxLoops, AScanOfUnknownRowsIsRefused) {
   const onnx::GraphProto body = testing::onnx_graph({.nodes = {node("Neg", {"part"}, {"row"})},
