@@ -134,6 +134,7 @@ struct TfliteReading {
   bool is_drawn = false;   ///< Readings besides the first draw what a run decides.
   std::string note{};
   FirstValues first_values{};
+  KnownResults known{};
 };
 
 /// Turns a verified model into a graph.
@@ -155,6 +156,7 @@ class Reader {
     for (const auto& [name, bytes] : options_.bounds) expect_used_bound(name);
     if (!options_.file_shapes) {
       fold_decoders(graph_);
+      fold_known(graph_, reading.known);
       give_constants_to_branches(graph_);
       reading.first_values = join_variables(model_, graph_);
     }
@@ -227,6 +229,7 @@ class Reader {
     reading.ranges = std::move(inferred.ranges);
     reading.note = std::move(inferred.note);
     reading.is_drawn = inferred.is_drawn;
+    if (number_ == 0) reading.known = std::move(inferred.known);
   }
 
   void find_size(TensorId t) {
@@ -410,6 +413,7 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
   if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);
   ReadGraph result{.graph = std::move(reading.graph),
                    .first_values = std::move(reading.first_values),
+                   .known = std::move(reading.known),
                    .note = std::move(reading.note)};
   add_states(result.graph, options.states);
   add_scratch(result.graph, options.scratch);
@@ -420,9 +424,9 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
 Input read_tflite(const Source& source, const ImportOptions& options) {
   const TfliteFile file(options.constants ? held(source) : source);
   ReadGraph read = read_graph(file, options);
-  Input input{.content = std::move(read.graph), .note = std::move(read.note)};
-  if (options.constants)
-    input.constants = constants_of(file, std::get<Graph>(input.content), read.first_values);
+  Input input{.note = std::move(read.note)};
+  if (options.constants) input.constants = constants_of(file, read);
+  input.content = std::move(read.graph);
   return input;
 }
 

@@ -4,12 +4,15 @@
 //
 //     w float16, sparse -> DENSIFY -> d float16 -> DEQUANTIZE -> r float32 -> CONV_2D
 //
+// Where all sizes are given, so are the results of SHAPE and of what is computed from them.
+//
 // Constants can be compared without computing them: `d` has the bytes of `w`, `r` a recipe.
 
 #include "import/tflite_constants.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -46,11 +49,16 @@ bool makes_constant(const Operator& op) { return op.folded && !op.outputs.empty(
 
 class ConstantReader {
  public:
-  ConstantReader(const TfliteFile& file, const Graph& graph)
-      : file_(file), graph_(graph), budget_(file.bytes().size()), is_computed_(graph.tensors.size(), false) {
+  ConstantReader(const TfliteFile& file, const Graph& graph, const KnownResults& known)
+      : file_(file),
+        graph_(graph),
+        known_(known),
+        budget_(file.bytes().size()),
+        is_computed_(graph.tensors.size(), false) {
     for (const Subgraph& subgraph : graph.subgraphs)
       for (const Operator& op : subgraph.operators)
         if (makes_constant(op)) is_computed_[*op.outputs[0]] = true;
+    for (const auto& [t, value] : known) is_computed_[t] = true;
   }
 
   Constants read() {
@@ -64,6 +72,7 @@ class ConstantReader {
         if (makes_constant(graph_.subgraphs[s].operators[o])) read_result(s, o, first);
       first += count(subgraph.tensors());
     }
+    for (const auto& [t, value] : known_) constants_.set(t, bytes_of(value));
     constants_.hold(file_.holder());
     return std::move(constants_);
   }
@@ -94,6 +103,7 @@ class ConstantReader {
 
   void read_result(std::size_t s, std::size_t o, TensorId first) {
     const Operator& op = graph_.subgraphs[s].operators[o];
+    if (known_.contains(*op.outputs[0])) return;
     const TensorId input = *op.inputs[0];
     const TensorId output = *op.outputs[0];
     const Tensor& from = graph_.tensors[input];
@@ -116,6 +126,7 @@ class ConstantReader {
 
   const TfliteFile& file_;
   const Graph& graph_;
+  const KnownResults& known_;
   ReadingBudget budget_;
   std::vector<bool> is_computed_;  // by tensor
   Bytes unexpanded_ = largest_expanded;
@@ -141,9 +152,34 @@ void fold_decoders(Graph& graph) {
   }
 }
 
-Constants constants_of(const TfliteFile& file, const Graph& graph, const FirstValues& first_values) {
-  Constants constants = ConstantReader(file, graph).read();
-  for (const auto& [state, constant] : first_values) constants.set_same(state, constant);
+void fold_known(Graph& graph, KnownResults& known) {
+  KnownResults folded;
+  for (Subgraph& subgraph : graph.subgraphs) {
+    const std::unordered_set<TensorId> results(subgraph.outputs.begin(), subgraph.outputs.end());
+    const auto is_known = [&](const std::optional<TensorId>& output) {
+      if (!output) return true;
+      const Tensor& tensor = graph.tensors[*output];
+      const auto value = known.find(*output);
+      return value != known.end() && tensor.kind == TensorKind::temporary && !results.contains(*output) &&
+             static_cast<Bytes>(bytes_of(value->second).size()) == tensor.bytes;
+    };
+    for (Operator& op : subgraph.operators) {
+      if (op.stateful || !op.bodies.empty() || op.outputs.empty() || !op.outputs[0]) continue;
+      if (!std::ranges::all_of(op.outputs, is_known)) continue;
+      op.folded = true;
+      for (const auto& output : op.outputs) {
+        if (!output) continue;
+        graph.tensors[*output].kind = TensorKind::weight;
+        folded.insert(known.extract(*output));
+      }
+    }
+  }
+  known = std::move(folded);
+}
+
+Constants constants_of(const TfliteFile& file, const ReadGraph& read) {
+  Constants constants = ConstantReader(file, read.graph, read.known).read();
+  for (const auto& [state, constant] : read.first_values) constants.set_same(state, constant);
   return constants;
 }
 

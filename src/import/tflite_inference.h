@@ -51,6 +51,7 @@ class TfliteInference {
   [[nodiscard]] bool changes_sizes(const Operator& op) const;
   void learn(TensorId t, std::optional<Dims> dims);
   [[nodiscard]] std::optional<Shape> shape_of(TensorId t) const;
+  [[nodiscard]] std::map<TensorId, Value> known_results() const;
 
   // tflite_open.cc
   struct OpenTensor {

@@ -235,8 +235,8 @@ Network read_tflite_network(const Source& source, const ImportOptions& options) 
   Network network;
   ReadGraph read = read_graph(file, options);
   network.input.note = std::move(read.note);
+  network.input.constants = constants_of(file, read);
   network.input.content = std::move(read.graph);
-  network.input.constants = constants_of(file, network.graph(), read.first_values);
   DetailReader(file, network).read();
   return network;
 }

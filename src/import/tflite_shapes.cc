@@ -145,7 +145,22 @@ InferredShapes TfliteInference::run() {
   result.ranges = ranges();
   result.is_drawn = is_drawn_;
   for (TensorId t = 0; t < known_.size(); ++t) result.shapes.push_back(shape_of(t));
+  if (!is_drawn_ && !has_ranges(result.ranges)) result.known = known_results();
   return result;
+}
+
+/// Whole numbers and booleans: sizes, and what is computed of them.
+std::map<TensorId, Value> TfliteInference::known_results() const {
+  std::map<TensorId, Value> results;
+  for (const Subgraph& subgraph : graph_.subgraphs) {
+    for (const Operator& op : subgraph.operators) {
+      for (const auto& output : op.outputs) {
+        if (!output || !known_[*output].value || known_[*output].value->is_real()) continue;
+        results.emplace(*output, *known_[*output].value);
+      }
+    }
+  }
+  return results;
 }
 
 /// Tensors that nothing writes have no size in a run.

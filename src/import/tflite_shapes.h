@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "import/known.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
 #include "tflite_generated.h"
@@ -33,6 +34,8 @@ struct InferredShapes {
   /// network computes as a range.
   ImportOptions ranges{};
   std::map<TensorId, std::vector<Number>> values{};  ///< Elements of inputs, from the user.
+  /// Results that are the same in every run; none if sizes are open.
+  std::map<TensorId, Value> known{};
   bool is_drawn = false;  ///< Readings besides the first draw what a run decides: see `draw`.
   std::string note{};     ///< What was assumed of inputs; empty: nothing.
 };

@@ -81,10 +81,13 @@ class TfliteFile {
 
 /// The constants that variables begin with.
 using FirstValues = std::map<TensorId, TensorId>;
+/// Results of operators that are the same in every run.
+using KnownResults = std::map<TensorId, Value>;
 
 struct ReadGraph {
   Graph graph{};
   FirstValues first_values{};
+  KnownResults known{};
   std::string note{};  ///< As Input::note.
 };
 

@@ -178,6 +178,15 @@ void mel_weights(NodeContext& node) {
 }  // namespace stowage::operators::shapes
 
 namespace stowage::operators {
+namespace {
+
+/// Each image has a spectrum of its own, along its last two axes; the second input is their lengths.
+Reading fourier(const Site& site, std::size_t input, std::size_t axis) {
+  if (axis + 2 >= site.output_shape().size()) return all();
+  return input == 0 ? same_row(axis) : shared();
+}
+
+}  // namespace
 
 std::span<const Facts> image_family() {
   static constexpr Facts rows[] = {
@@ -228,7 +237,7 @@ std::span<const Facts> image_family() {
        .rows = resize,
        .counts_rows = true,
        .windows = {.axis = 1}},
-      {.tflite = "RFFT2D", .shape = tflite_shapes::fourier},
+      {.tflite = "RFFT2D", .shape = tflite_shapes::fourier, .rows = fourier},
       {.tflite = "SPACE_TO_BATCH_ND", .shape = tflite_shapes::space_to_batch, .rows = space_to_batch},
       {.tflite = "SPACE_TO_DEPTH",
        .shape = tflite_shapes::space_to_depth,

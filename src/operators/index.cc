@@ -275,8 +275,8 @@ namespace stowage::operators {
 namespace {
 
 /// The output has the dimensions of the data, but in place of one those of the indices. Along dimensions of the data,
-/// and of a batch, rows are those of the data. Along those of the indices, they are only for embeddings: a table, and a
-/// row for every index.
+/// and of a batch, rows are those of the data. Along those of the indices, each row has indices of its own and may read
+/// all of the data: an embedding of its table, a frame of its signal.
 Reading gather(const Site& site, std::size_t input, std::size_t axis) {
   const auto gathered = axis_attribute(site, 0, site.input_shape(0).size());
   const std::size_t indices = site.input_shape(1).size();
@@ -284,8 +284,8 @@ Reading gather(const Site& site, std::size_t input, std::size_t axis) {
   if (!gathered || batches > indices) return all();
   const std::size_t behind = *gathered + indices - batches;
   const bool is_along = axis >= *gathered && axis < behind;
-  if (is_along && *gathered != 0) return all();
-  if (input != 0) return is_along || axis < batches ? same_row(axis) : shared();
+  if (input != 0 && is_along) return same_row(axis - *gathered + batches);
+  if (input != 0) return axis < batches ? same_row(axis) : shared();
   return is_along ? shared() : same_row(axis < *gathered ? axis : axis + 1 + *gathered - behind);
 }
 

@@ -5,8 +5,10 @@
 //
 //     1. chosen axes, and all that follows from them in both directions
 //     2. operators that move windows choose: the height of an image, or its width if it has one row only
-//     3. from there backward to the network's inputs, then forward
-//     4. where no axis arrives: the last but one, the rows of a matrix
+//     3. from there backward to the network's inputs, then forward, and backward again
+//     4. where no axis arrives: the last but one, the rows of a matrix, or one before it that has more than one row
+//
+// A batch of one does not spread forward: what is made of it may have rows along another axis.
 //
 // A tensor without rows along any axis, such as a single number, is passed as a whole.
 //
@@ -40,8 +42,9 @@ class Spreading {
     for (const auto& [tensor, axis] : chosen) choose(tensor, axis);
     follow();
     for (const std::size_t op : order_) choose_window_axis(op);
-    for (auto it = order_.rbegin(); it != order_.rend(); ++it) spread_back(*it);
+    spread_all_back();
     for (const std::size_t op : order_) spread_forth(op);
+    spread_all_back();
     for (TensorId t = 0; t < axes_.size(); ++t) choose(t, default_axis(t));
     return std::move(axes_);
   }
@@ -53,15 +56,27 @@ class Spreading {
 
   [[nodiscard]] bool is_passed_on(TensorId t) const { return stream::is_passed_on(graph_.tensors[t].kind); }
 
-  /// The last but one, or the first axis with rows.
+  /// The last but one, or one before it if that has a single row; else the first axis with rows.
   [[nodiscard]] std::size_t default_axis(TensorId t) const {
     const auto& shape = graph_.tensors[t].shape;
     const std::size_t rank = shape ? shape->size() : 0;
     const std::size_t last_but_one = rank > 1 ? rank - 2 : 0;
+    for (std::size_t axis = last_but_one + 1; axis-- > 0;)
+      if (has_several_rows(t, axis)) return axis;
     if (bytes_of_row(graph_.tensors[t], last_but_one)) return last_but_one;
     std::size_t first = 0;
     while (first < rank && !bytes_of_row(graph_.tensors[t], first)) ++first;
     return first;
+  }
+
+  [[nodiscard]] bool has_several_rows(TensorId t, std::size_t axis) const {
+    const auto& shape = graph_.tensors[t].shape;
+    return shape && axis < shape->size() && (*shape)[axis] > 1 && bytes_of_row(graph_.tensors[t], axis);
+  }
+
+  void choose_default(TensorId t) {
+    const std::size_t axis = default_axis(t);
+    if (has_several_rows(t, axis)) choose(t, axis);
   }
 
   void choose(TensorId t, std::size_t axis) {
@@ -116,6 +131,10 @@ class Spreading {
     return along.reads.empty() ? RowRead{.input = 0, .axis = along.axis} : along.reads[0];
   }
 
+  void spread_all_back() {
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) spread_back(*it);
+  }
+
   /// Spreads the axis from the output to the inputs.
   void spread_back(std::size_t op) {
     const auto& outputs = operator_at(op).outputs;
@@ -145,11 +164,12 @@ class Spreading {
   void spread_forth(std::size_t op) {
     for (const auto& input : operator_at(op).inputs) {
       if (!input || !is_passed_on(*input)) continue;
-      choose(*input, default_axis(*input));
+      choose_default(*input);
       spread_from(op, *input);
     }
-    if (!operator_at(op).outputs.empty() && operator_at(op).outputs[0])
-      choose_outputs(op, default_axis(*operator_at(op).outputs[0]));
+    if (operator_at(op).outputs.empty() || !operator_at(op).outputs[0]) return;
+    const TensorId output = *operator_at(op).outputs[0];
+    if (has_several_rows(output, default_axis(output))) choose_outputs(op, default_axis(output));
   }
 
   const Graph& graph_;

@@ -340,6 +340,32 @@ TEST(TfliteSizes, FollowFromArithmeticOnShapes) {
   EXPECT_EQ(tensor_named(larger, "frames").shape, (Shape{3, 12, 256}));
 }
 
+std::vector<std::string> types_that_run(const Graph& graph) {
+  std::vector<std::string> types;
+  for (const Operator& op : graph.subgraphs[0].operators)
+    if (!op.folded) types.push_back(op.type);
+  return types;
+}
+
+/// Sizes are no work of a run, unless they are open or the file must stay as it is.
+TEST(TfliteSizes, AreConstantsWhereAllAreGiven) {
+  const Input input = read_model(frames_model(), {.constants = true});
+  const auto& graph = std::get<Graph>(input.content);
+  EXPECT_EQ(types_that_run(graph), (std::vector<std::string>{"GATHER", "SUM"}));
+  const auto id = [&](const std::string& name) {
+    return static_cast<TensorId>(&tensor_named(graph, name) - graph.tensors.data());
+  };
+  const auto count = input.constants.of(id("count"));
+  ASSERT_EQ(count.size(), sizeof(std::int32_t));
+  EXPECT_EQ(count[0], std::byte{12});
+  EXPECT_EQ(input.constants.of(id("starts")).size(), 12 * sizeof(std::int32_t));
+  const std::size_t all = graph.subgraphs[0].operators.size();
+  EXPECT_EQ(types_that_run(graph_of_model(frames_model(), {.file_shapes = true})).size(), all);
+  EXPECT_EQ(
+      types_that_run(graph_of_model(frames_model(), {.shapes = {{"x", {GivenSize(1, 3), 1000}}}})).size(),
+      all);
+}
+
 TfliteSpec batch_model() {
   return model_of({{.name = "x", .shape = {1, 64}, .signature = {-1, 64}},
                    {.name = "y", .shape = {1, 64}, .signature = {-1, 64}}},

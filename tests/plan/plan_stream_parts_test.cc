@@ -112,6 +112,21 @@ TEST(PlanStreamParts, ChosenAxesSpreadInBothDirections) {
   EXPECT_EQ(stream::axes_of(network.graph(), {{x, 9}})[x], 2U) << "no such axis";
 }
 
+/// Words are looked up in a table: the one row of a batch says nothing about the rows behind it.
+TEST(PlanStreamParts, ABatchOfOneIsNoAxisForWhatFollows) {
+  Random random(3);
+  ImageMaker words(random);
+  const TensorId x = words.add_tensor(TensorKind::input, {1, 7}, DType::int64);
+  const TensorId table = words.weight({2, 3});
+  const TensorId found = words.apply("Gather", {table, x}, {1, 7, 3});
+  const TensorId y = words.apply("Relu", {found}, {1, 7, 3});
+  const Network network = words.take(0);
+  const stream::Axes axes = stream::axes_of(network.graph(), {});
+  EXPECT_EQ(axes[x], 1U);
+  EXPECT_EQ(axes[found], 1U);
+  EXPECT_EQ(axes[y], 1U);
+}
+
 /// The search turns axes only if the order by regions gains, and tries all axes of the input.
 TEST(PlanStreamParts, SearchedAxesNeedNoMoreThanAnyAxisOfTheInput) {
   Random random(8);
