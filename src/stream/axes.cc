@@ -5,7 +5,7 @@
 //
 //     1. chosen axes, and all that follows from them in both directions
 //     2. operators that move windows choose: the height of an image, or its width if it has one row only
-//     3. from there backward to the network's inputs, then forward, and backward again
+//     3. from there backward to the network's inputs, then forward
 //     4. where no axis arrives: the last but one, the rows of a matrix, or one before it that has more than one row
 //
 // A batch of one does not spread forward: what is made of it may have rows along another axis.
@@ -42,9 +42,8 @@ class Spreading {
     for (const auto& [tensor, axis] : chosen) choose(tensor, axis);
     follow();
     for (const std::size_t op : order_) choose_window_axis(op);
-    spread_all_back();
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) spread_back(*it);
     for (const std::size_t op : order_) spread_forth(op);
-    spread_all_back();
     for (TensorId t = 0; t < axes_.size(); ++t) choose(t, default_axis(t));
     return std::move(axes_);
   }
@@ -129,10 +128,6 @@ class Spreading {
   /// The rows that windows move over. An operator that reads no rows sums over all of its first input.
   static RowRead data_read(const RowAxis& along) {
     return along.reads.empty() ? RowRead{.input = 0, .axis = along.axis} : along.reads[0];
-  }
-
-  void spread_all_back() {
-    for (auto it = order_.rbegin(); it != order_.rend(); ++it) spread_back(*it);
   }
 
   /// Spreads the axis from the output to the inputs.

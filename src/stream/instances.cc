@@ -62,6 +62,7 @@ class Reading {
       output.stays = output.is_whole = !output.leaves;
       if (options_.passed.contains(t) && io_of(t) == Io::rows && !output.leaves) output.bytes_per_row = 0;
     }
+    for (Operator& op : model_.operators) run_once_between_wholes(op);
     if (options_.in_place == InPlace::where_possible || options_.in_place == InPlace::same_size) {
       for (std::size_t op = 0; op < model_.operators.size(); ++op) take_over(op);
     } else if (options_.in_place == InPlace::open) {
@@ -183,6 +184,20 @@ class Reading {
     model_.operators.push_back(std::move(added));
   }
 
+  /// Rows that are made of wholes for a whole save nothing: one step makes them.
+  void run_once_between_wholes(Operator& op) {
+    const auto is_of_whole = [&](const Access& access) {
+      return access.rows.scale == 0 && model_.tensors[access.tensor].is_whole;
+    };
+    const auto makes_whole = [&](std::size_t t) { return model_.tensors[t].is_whole; };
+    if (op.writing != Writing::row_by_row || op.keeps_accumulator() || op.carrying != Carrying::sums ||
+        !op.source || !op.ends.empty() || !std::ranges::all_of(op.reads, is_of_whole) ||
+        !std::ranges::all_of(op.writes, makes_whole))
+      return;
+    op.granule = op.rows;
+    for (const std::size_t t : op.writes) model_.tensors[t].granule = model_.tensors[t].rows;
+  }
+
   /// What its bodies need is there while it runs.
   void add_bodies(std::size_t op, Operator& added) {
     const BodyRun& run = bodies_.run_of(op);
@@ -286,8 +301,12 @@ class Reading {
     std::int64_t reads = 0;
     for (std::size_t i = 0; i < source.inputs.size(); ++i) {
       if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
-      const RowMap read = read_of(op, i, along).rows;
-      const auto product = base::checked_multiply(read.scale == 0 ? steps : rows, read.taps);
+      const Access access = read_of(op, i, along);
+      const Tensor& tensor = model_.tensors[access.tensor];
+      const bool is_whole = access == whole(access.tensor);
+      const auto product =
+          is_whole ? base::checked_multiply(steps, (tensor.rows + tensor.granule - 1) / tensor.granule)
+                   : base::checked_multiply(access.rows.scale == 0 ? steps : rows, access.rows.taps);
       reads = base::checked_add(reads, product.value_or(largest_value)).value_or(largest_value);
     }
     const std::int64_t most_reads = UnrollOptions().limit / 2;

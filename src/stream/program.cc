@@ -208,12 +208,18 @@ class Unrolling {
         const std::int64_t granule = row / tensor.granule;
         last = is_backward ? std::min(last.value_or(granule), granule) : std::max(last.value_or(0), granule);
       };
-      const std::int64_t different = access.rows.scale == 0 ? 1 : op.granule;
-      spend(different * std::min(access.rows.taps, std::int64_t{1} << 32), place);
-      for_each_read(model_, op, access, instance.index, [&](std::int64_t row) {
+      const auto read = [&](std::int64_t row) {
         note(row);
         instance.reads.push_back(ranges_[access.tensor].first + static_cast<GranuleId>(row / tensor.granule));
-      });
+      };
+      if (reads_all_rows(access, tensor)) {
+        spend(ranges_[access.tensor].count, place);
+        for (std::int64_t row = 0; row < tensor.rows; row += tensor.granule) read(row);
+      } else {
+        const std::int64_t different = access.rows.scale == 0 ? 1 : op.granule;
+        spend(different * std::min(access.rows.taps, std::int64_t{1} << 32), place);
+        for_each_read(model_, op, access, instance.index, read);
+      }
       if (const std::size_t end = end_of_round(op, instance.index); tensor.again.empty()) {
         for (auto i = instance.index + 1; std::cmp_less(i, end); ++i)
           for_each_read(model_, op, access, i, note);
@@ -232,6 +238,12 @@ class Unrolling {
           instance.may_overwrite.push_back(g);
       });
     }
+  }
+
+  /// In every iteration, so that one row of each granule stands for it.
+  static bool reads_all_rows(const Access& access, const Tensor& tensor) {
+    return access.listed.empty() && !access.tile && tensor.again.empty() &&
+           access.rows == RowMap{.scale = 0, .taps = tensor.rows};
   }
 
   /// The end of the round that begins with an iteration; 0 if none does.
