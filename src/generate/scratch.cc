@@ -3,11 +3,14 @@
 // Cost: a look at each operator.
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "generate/cmsis_nn.h"
+#include "generate/detection.h"
 #include "generate/fourier.h"
 #include "import/readers.h"
 #include "kernels/kernel.h"
@@ -17,9 +20,17 @@
 namespace stowage {
 namespace {
 
+/// Operators whose own kernels need some.
+const std::map<std::string_view, Bytes (*)(const kernels::Signature&)>& askers() {
+  static const std::map<std::string_view, Bytes (*)(const kernels::Signature&)> all{
+      {"RFFT2D", generate::fourier_scratch}, {"TFLite_Detection_PostProcess", generate::detection_scratch}};
+  return all;
+}
+
 Bytes scratch_of(const Operator& op, const kernels::Signature& signature, CKernels kernels, bool by_rows) {
-  return op.type == "RFFT2D" ? generate::fourier_scratch(signature)
-                             : generate::cmsis_nn_scratch(op, signature, kernels, by_rows);
+  const auto own = askers().find(op.type);
+  return own != askers().end() ? own->second(signature)
+                               : generate::cmsis_nn_scratch(op, signature, kernels, by_rows);
 }
 
 }  // namespace
@@ -29,7 +40,7 @@ void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows,
   if (network.graph().subgraphs.empty()) return;
   const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
   const auto needs_none = [&](const Operator& op) {
-    return op.folded || (kernels == CKernels::portable && op.type != "RFFT2D") ||
+    return op.folded || (kernels == CKernels::portable && !askers().contains(op.type)) ||
            std::ranges::find(externs, op.type) != externs.end();
   };
   if (std::ranges::all_of(operators, needs_none)) return;

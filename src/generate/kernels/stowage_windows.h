@@ -134,6 +134,7 @@ typedef struct {
 
 void stowage_average_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
 void stowage_max_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
+void stowage_l2_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
 
 /* Columns instead of rows; weights are as for rows. */
 void stowage_conv_columns_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
@@ -224,6 +225,19 @@ typedef struct {
 
 void stowage_product_f32(const stowage_product_shape *shape, float factor, const float *a, const float *b,
                          float *output);
+/* The same of integers, less their zero points; sums are scaled to the output. */
+typedef struct {
+  stowage_product_shape shape;
+  int32_t a_zero;
+  int32_t b_zero;
+  int32_t output_zero;
+  stowage_factor factor;
+} stowage_scaled_product_layer;
+
+void stowage_product_s8(const stowage_scaled_product_layer *layer, const int8_t *a, const int8_t *b,
+                        int8_t *output);
+void stowage_product_u8(const stowage_scaled_product_layer *layer, const uint8_t *a, const uint8_t *b,
+                        uint8_t *output);
 /* Adds `count` elements of each channel to its sum. */
 void stowage_image_sum_f32(const float *row, int32_t channels, int32_t in_plane, int32_t count, float *sums);
 
