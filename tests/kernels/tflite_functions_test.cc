@@ -153,11 +153,46 @@ Network network_of_functions() {
   return parse_network(testing::tflite_model({.subgraphs = {main}}), "m.tflite", {.constants = true});
 }
 
+/// Convolutions of two images of real numbers with weights of int8.
+Network hybrid_network() {
+  const auto weights = [](std::string name, std::vector<std::int32_t> shape, std::size_t scales, int axis) {
+    testing::TfliteTensor tensor{.name = std::move(name), .shape = std::move(shape), .dtype = DType::int8};
+    std::int32_t count = 1;
+    for (const std::int32_t extent : tensor.shape) count *= extent;
+    for (std::int32_t i = 0; i < count; ++i) tensor.data.push_back(static_cast<char>(i * 37 % 255 - 127));
+    for (std::size_t c = 0; c < scales; ++c) tensor.scale.push_back(0.01F * static_cast<float>(c + 1));
+    tensor.zero_point.resize(scales, 0);
+    tensor.quantized_dimension = axis;
+    return tensor;
+  };
+  testing::TfliteSubgraph main;
+  main.tensors = {{.name = "x", .shape = {2, 7, 6, 4}},  weights("w1", {3, 3, 3, 4}, 3, 0),
+                  {.name = "y1", .shape = {2, 4, 3, 3}}, weights("w2", {4, 3, 2, 2}, 1, 0),
+                  {.name = "y2", .shape = {2, 5, 5, 4}}, weights("w3", {1, 3, 3, 8}, 8, 3),
+                  {.name = "y3", .shape = {2, 7, 6, 8}}};
+  main.operators = {
+      {.type = "CONV_2D", .inputs = {0, 1, -1}, .outputs = {2}, .numbers = {0, 2, 2, 1, 1, 1}},
+      {.type = "CONV_2D", .inputs = {0, 3, -1}, .outputs = {4}, .numbers = {1, 1, 1, 0, 1, 1}},
+      {.type = "DEPTHWISE_CONV_2D", .inputs = {0, 5, -1}, .outputs = {6}, .numbers = {0, 1, 1, 2, 3, 2, 2}}};
+  main.inputs = {0};
+  main.outputs = {2, 4, 6};
+  return parse_network(testing::tflite_model({.subgraphs = {main}}), "m.tflite", {.constants = true});
+}
+
+/// Its numbers are rounded by what is in a whole image, so it has no rows.
+TEST(TfliteFunctions, RoundWholeImages) {
+  const Network network = hybrid_network();
+  for (const Operator& op : network.graph().subgraphs[0].operators)
+    EXPECT_TRUE(op.row_axes.empty()) << op.type;
+}
+
 TEST(TfliteFunctions, AreTheSameAsC) {
   const testing::TemporaryDirectory folder;
   testing::Packages packages(folder.path());
   for (const char* const name : {"first", "second", "third"})  // one for each compiler
     packages.add(name, testing::package_of(network_of_functions(), name));
+  for (const char* const name : {"hybrid", "hybrid_2", "hybrid_3"})
+    packages.add(name, testing::package_of(hybrid_network(), name));
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 

@@ -99,6 +99,30 @@ typedef struct {
 
 void stowage_hybrid_f32(const stowage_hybrid_layer *layer, const void *const *pieces, float *output);
 
+/* CONV_2D and DEPTHWISE_CONV_2D of float32 with weights of int8, over whole images. */
+typedef struct {
+  stowage_window_shape shape; /* along the width */
+  int32_t images;
+  int32_t in_height;
+  int32_t out_height;
+  int32_t stride; /* down */
+  int32_t dilation;
+  int32_t above;
+  int32_t groups;
+  int32_t channel_step; /* from a weight to that of the next output channel */
+  int32_t tap_step;     /* to that of the next tap; those of input channels follow each other */
+  int32_t has_zero_point;
+  const int8_t *weights;
+  const float *scales; /* per output channel */
+  const float *bias;   /* may be null */
+  float least;
+  float most;
+} stowage_hybrid_conv_layer;
+
+/* `scratch` has a byte for each number of an image. */
+void stowage_hybrid_conv_f32(const stowage_hybrid_conv_layer *layer, const float *input, float *output,
+                             void *scratch);
+
 /* A transposed convolution: TRANSPOSE_CONV, with a bias for each channel. The windows of `rows` cover the row of the
  * output; it is under tap `phase` of the first of them, and `stride_high` less of each further one. int8 has the bias
  * without the input's zero point. */
