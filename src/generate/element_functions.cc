@@ -14,6 +14,7 @@
 #include "generate/element_loops.h"
 #include "generate/text.h"
 #include "kernels/kernels.h"
+#include "kernels/tflite/activations.h"
 #include "kernels/tflite/fixed_point.h"
 
 namespace stowage::generate {
@@ -155,6 +156,7 @@ std::vector<ElementFunction> functions_of_tflite() {
   return {
       {"ABS", "fabsf(a)"},
       {"ADD", "a + b", text_of_sum, "", {}, always, false, false, emit_quantized_sum},
+      {.type = "ADD_N", .real = "a + b", .integer = text_of_sum, .is_fold = true},
       {"CEIL", "ceilf(a)"},
       {"COS", "cosf(a)"},
       {"DIV", "a / b", "", "", {}, if_given},
@@ -228,6 +230,7 @@ std::vector<ElementFunction> functions_of_tflite() {
        emit_int16_activation},
       {"ROUND", "nearbyintf(a) + 0.0F"},
       {"RSQRT", "1.0F / sqrtf(a)"},
+      {"SELECT", "", "", text_of_select},
       {"SELECT_V2", "", "", text_of_select},
       {"SIN", "sinf(a)"},
       {"SQRT", "sqrtf(a)"},
@@ -342,6 +345,13 @@ void align_second_input(const Writer& writer, std::vector<LoopInput>& inputs) {
   second.resize(rank - axis, 1);
 }
 
+/// The condition of SELECT may say it for whole rows.
+void align_condition(const Writer& writer, std::vector<LoopInput>& inputs) {
+  Shape& condition = inputs.at(0).operand.shape;
+  if (writer.op().type == "SELECT" && condition.size() == 1)
+    condition.resize(writer.signature().outputs.at(0)->shape.size(), 1);
+}
+
 std::string with_activation(const ElementFunction& function, const Writer& writer, const std::string& text) {
   const Operands operands(writer.signature());
   if (function.activation == Activation::none || operands.output().dtype != DType::float32) return text;
@@ -357,11 +367,10 @@ void write_function(Writer& writer, const ElementFunction& function) {
   const DType out = signature.outputs.at(0)->dtype;
   const std::size_t count = signature.inputs.size();
   const DType first = signature.inputs.at(0).value().dtype;
-  const bool has_scales = is_byte(first) && signature.inputs[0]->quantization != nullptr;
-  if (has_scales && out == DType::boolean) refuse("it compares numbers with scales");
   std::vector<LoopInput> inputs;
   for (std::size_t i = 0; i < count; ++i) inputs.push_back(loop_input(writer, i));
   align_second_input(writer, inputs);
+  align_condition(writer, inputs);
   if (function.truth == text_of_select)  // bytes that are only moved
     for (const std::size_t i : {1U, 2U})
       if (inputs.at(i).operand.dtype == DType::boolean) inputs[i].operand.dtype = DType::uint8;
@@ -377,6 +386,38 @@ void write_function(Writer& writer, const ElementFunction& function) {
       function.is_fold ? lines_of_fold(out, text, function.is_mean) : element_lines(inputs, out, text));
 }
 
+/// C of the number of an input on scale 1, with bits to spare.
+std::string text_on_scale_1(const kernels::Argument& input, char name) {
+  const kernels::Affine it = kernels::affine_of(input);
+  const kernels::Multiplier factor = kernels::multiplier_of(static_cast<double>(it.scale));
+  return fmt::format("stowage_scale(({} - ({})) * 256, {}, {})", name, it.zero_point, factor.mantissa,
+                     factor.shift);
+}
+
+/// Of numbers with scales, which our own kernel compares so.
+void emit_comparison(Writer& writer, const ElementFunction& function) {
+  const kernels::Signature& signature = writer.seen();
+  std::string text;
+  for (const std::string& word : words_of(function.integer)) {
+    const bool is_input = word == "a" || word == "b";
+    text += is_input ? text_on_scale_1(signature.inputs.at(word == "a" ? 0 : 1).value(), word[0]) : word;
+  }
+  write_function(writer, {.type = function.type, .integer = text});
+}
+
+/// PRELU of numbers of 8 bits.
+void emit_scaled_slopes(Writer& writer) {
+  const Operands operands(writer.seen());
+  const kernels::Slopes it = kernels::slopes_of(operands);
+  const std::string x = fmt::format("(a - ({}))", it.input_zero);
+  const std::string text = fmt::format(
+      "stowage_clamp(stowage_add_wrapping({0} >= 0 ? stowage_scale({0}, {1}, {2}) : "
+      "stowage_scale({0} * (b - ({3})), {4}, {5}), {6}), {7}, {8})",
+      x, it.above.mantissa, it.above.shift, kernels::affine_of(operands.input(1)).zero_point,
+      it.below.mantissa, it.below.shift, it.output_zero, it.limits.least, it.limits.most);
+  write_function(writer, {.type = operands.type(), .integer = text});
+}
+
 void emit_function(Writer& writer) {
   const ElementFunction& function = element_function_of(writer.op().type);
   const kernels::Signature& signature = writer.seen();
@@ -384,6 +425,9 @@ void emit_function(Writer& writer) {
   const DType out = signature.outputs.at(0).value().dtype;
   if (signature.inputs.size() == 1 && !function.is_fold && is_byte(in) && is_byte(out))
     return emit_table(writer);
+  if (is_byte(in) && out == DType::boolean && signature.inputs[0]->quantization != nullptr)
+    return emit_comparison(writer, function);
+  if (function.type == "PRELU" && is_byte(out)) return emit_scaled_slopes(writer);
   if (function.quantized != nullptr && (is_byte(out) || out == DType::int16))
     return function.quantized(writer);
   write_function(writer, function);
@@ -392,6 +436,13 @@ void emit_function(Writer& writer) {
 void emit_gelu(Writer& writer) {
   const bool is_by_tanh = writer.signature().attributes.text("approximate", "none") == "tanh";
   write_function(writer, {.type = "Gelu", .real = is_by_tanh ? text_of_gelu_by_tanh : text_of_gelu});
+}
+
+void emit_gelu_of_tflite(Writer& writer) {
+  if (is_byte(writer.seen().outputs.at(0)->dtype)) return emit_table(writer);
+  const bool is_by_tanh = writer.signature().attributes.integer("approximate", 0) != 0;
+  write_function(writer, {.type = "GELU",
+                          .real = is_by_tanh ? text_of_gelu_by_tanh : "0.5F * a * erfcf(-0.707106769F * a)"});
 }
 
 void emit_infinite(Writer& writer) {
@@ -440,6 +491,7 @@ void emit_biased_gelu(Writer& writer) {
 EmitPart element_functions() {
   constexpr RowHandling each = RowHandling::elements;
   EmitPart part{{"BitShift", emit_shift, each},
+                {"GELU", emit_gelu_of_tflite, each},
                 {"Gelu", emit_gelu, each},
                 {"IsInf", emit_infinite, each},
                 {"Mod", emit_rest, each},

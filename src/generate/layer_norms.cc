@@ -13,7 +13,9 @@
 #include "generate/element_loops.h"
 #include "generate/moves.h"
 #include "generate/text.h"
+#include "kernels/kernels.h"
 #include "kernels/onnx/operands.h"
+#include "kernels/tflite/fixed_point.h"
 #include "operators/norm.h"
 
 namespace stowage::generate {
@@ -84,12 +86,16 @@ void emit_skip_norm(Writer& writer) {
 
 void emit_unit_length(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
-  if (signature.inputs.at(0).value().dtype != DType::float32) refuse("it is not of float32");
+  const kernels::Argument& input = signature.inputs.at(0).value();
+  if (input.dtype != DType::float32) static_cast<void>(kernels::prepare(signature, KernelSet::plain));
   const Operand in = writer.input(0);
   const std::int64_t length = in.shape.back();
   if (in.count() == 0) return;
-  writer.need("stowage_unit_length_f32");
-  writer.line(fmt::format("stowage_unit_length_f32({}, {}, {}, {});", in.at, writer.output().at,
+  const std::string kernel = fmt::format("stowage_unit_length_{}", suffix_of(input.dtype));
+  writer.need(kernel);
+  const std::string zero =
+      is_byte(input.dtype) ? fmt::format("{}, ", kernels::affine_of(input).zero_point) : "";
+  writer.line(fmt::format("{}({}{}, {}, {}, {});", kernel, zero, in.at, writer.output().at,
                           in.count() / length, length));
 }
 
@@ -163,6 +169,41 @@ void emit_shares(Writer& writer) {
                   ? fmt::format("    to{0} = from{0} - most - ({1})log(total);", at, type)
                   : fmt::format("    to{0} = {2}(from{0} - most) / ({1})total;", at, type, exp));
   writer.line("}");
+}
+
+/// LOG_SOFTMAX of TFLite, which adds up in single precision, behind the largest number.
+void emit_log_shares(Writer& writer) {
+  const Operand in = writer.input(0);
+  if (writer.seen().outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
+  if (in.count() == 0) return;
+  expect_countable(in);
+  const Runs runs = runs_along(in.shape, in.shape.size() - 1, in.shape.size());
+  begin_runs(writer, runs, "float");
+  writer.line("  float most = from[0], total = 0.0F;");
+  writer.line(fmt::format("  for (j = 1; j < {}; j++)\n    if (most < from[j]) most = from[j];", runs.count));
+  writer.line(fmt::format("  for (j = 0; j < {}; j++) total += expf(from[j] - most);", runs.count));
+  writer.line("  total = logf(total);");
+  writer.line(fmt::format("  for (j = 0; j < {}; j++) to[j] = from[j] - most - total;\n}}", runs.count));
+}
+
+/// LOCAL_RESPONSE_NORMALIZATION of TFLite: over the channels next to each one.
+void emit_local_response_of_tflite(Writer& writer) {
+  const Operand in = writer.input(0);
+  if (writer.seen().outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
+  if (in.count() == 0) return;
+  expect_countable(in);
+  const Attributes& attributes = writer.signature().attributes;
+  const Runs runs = runs_along(in.shape, in.shape.size() - 1, in.shape.size());
+  const std::int64_t radius = std::min(attributes.integer("radius", 0), runs.count);
+  begin_runs(writer, runs, "float");
+  writer.declare("int32_t k;");
+  writer.line(fmt::format("  for (j = 0; j < {}; j++) {{\n    float squares = 0.0F;", runs.count));
+  writer.line(
+      fmt::format("    for (k = j < {0} ? 0 : j - {0}; k < {1} && k <= j + {0}; k++)", radius, runs.count));
+  writer.line("      squares += from[k] * from[k];");
+  writer.line(fmt::format("    to[j] = from[j] * powf({} + {} * squares, {});\n  }}\n}}",
+                          literal(attributes.real("bias", 0)), literal(attributes.real("alpha", 0)),
+                          literal(-attributes.real("beta", 0))));
 }
 
 /// 1 where the first of the largest is, else 0.
@@ -240,7 +281,9 @@ EmitPart layer_norm_operators() {
           {"SimplifiedLayerNormalization", emit_layer_norm},
           {"com.microsoft.SkipLayerNormalization", emit_skip_norm},
           {"com.microsoft.SkipSimplifiedLayerNormalization", emit_skip_norm},
-          {"L2_NORMALIZATION", emit_unit_length}};
+          {"L2_NORMALIZATION", emit_unit_length},
+          {"LOCAL_RESPONSE_NORMALIZATION", emit_local_response_of_tflite},
+          {"LOG_SOFTMAX", emit_log_shares}};
 }
 
 }  // namespace stowage::generate

@@ -1,4 +1,4 @@
-// AVERAGE_POOL_2D and MAX_POOL_2D. A pool over all rows may sum them up as they come.
+// AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D. A pool over all rows may sum them up as they come.
 
 #include <fmt/format.h>
 
@@ -54,6 +54,22 @@ void pool_in_steps(Writer& writer, const Windows& it, const std::string& kernel,
                           suffix, layer, it.height.in, writer.output().at));
 }
 
+std::string real_layer(Writer& writer, const Operands& operands, const Windows& it) {
+  const kernels::RealLimits limits = kernels::real_activation_limits(operands);
+  return writer.layer("stowage_pool_f32_layer", fmt::format("{}{}, {}, /* limits */\n", shape_of(it),
+                                                            literal(limits.least), literal(limits.most)));
+}
+
+void emit_root_pool(Writer& writer) {
+  const Operands operands(writer.signature());
+  const Windows it = turned(writer, pool_windows(operands));
+  if (!is_real(operands)) kernels::refuse_type(operands);
+  if (it.is_columns) refuse("it runs column by column");
+  if (writer.kind().sums) refuse("it sums up its rows in steps");
+  writer.need("stowage_l2_pool_f32");
+  call_with_rows(writer, it, "l2_pool_f32", real_layer(writer, operands, it));
+}
+
 template <bool is_average>
 void emit_pool(Writer& writer) {
   const Operands operands(writer.signature());
@@ -62,9 +78,7 @@ void emit_pool(Writer& writer) {
   const std::string kernel = is_average ? "average_pool" : "max_pool";
   std::string layer;
   if (real) {
-    const kernels::RealLimits limits = kernels::real_activation_limits(operands);
-    layer = writer.layer("stowage_pool_f32_layer", fmt::format("{}{}, {}, /* limits */\n", shape_of(it),
-                                                               literal(limits.least), literal(limits.most)));
+    layer = real_layer(writer, operands, it);
   } else {
     kernels::expect_same_quantization(operands.input(0), operands.output());
     const kernels::Limits limits =
@@ -88,6 +102,7 @@ void emit_pool(Writer& writer) {
 
 EmitPart pool_operators() {
   return {{"AVERAGE_POOL_2D", emit_pool<true>, RowHandling::own},
+          {"L2_POOL_2D", emit_root_pool, RowHandling::own},
           {"MAX_POOL_2D", emit_pool<false>, RowHandling::own}};
 }
 

@@ -1,5 +1,6 @@
 // Products of matrices of float32: by constant weights as convolutions of one place, others with any distances of their
-// elements. Each output adds its products in their order, as our own kernels do.
+// elements. Each output adds its products in their order, as our own kernels do. Those of BATCH_MATMUL of 8 bits have
+// calls of their own.
 
 #include <fmt/format.h>
 
@@ -10,6 +11,8 @@
 #include "generate/element_loops.h"
 #include "generate/images.h"
 #include "generate/text.h"
+#include "kernels/kernels.h"
+#include "kernels/tflite/fixed_point.h"
 
 namespace stowage::generate {
 
@@ -98,14 +101,35 @@ struct Factors {
   bool adds = false;            ///< To what is in the output.
 };
 
+std::string fields_of(const onnx_ops::MatrixProduct& one, bool adds) {
+  return fmt::format("{}, {}, {}, {}, {}, {}, {}, {}", one.rows, one.terms, one.columns, one.a_row,
+                     one.a_column, one.b_row, one.b_column, adds ? 1 : 0);
+}
+
 void call_products(Writer& writer, const onnx_ops::MatrixProducts& products, const Factors& factors = {}) {
-  const onnx_ops::MatrixProduct& one = products.one;
-  const std::string layer =
-      writer.layer("stowage_product_shape",
-                   fmt::format("{}, {}, {}, {}, {}, {}, {}, {}", one.rows, one.terms, one.columns, one.a_row,
-                               one.a_column, one.b_row, one.b_column, factors.adds ? 1 : 0));
+  const std::string layer = writer.layer("stowage_product_shape", fields_of(products.one, factors.adds));
   writer.need("stowage_product_f32");
   call_for_matrices(writer, products, fmt::format("stowage_product_f32(&{}, {}", layer, factors.factor),
+                    {writer.input(0).at, writer.input(1).at, writer.output().at});
+}
+
+/// Of int8 and uint8, scaled to the output.
+void call_scaled_products(Writer& writer, const onnx_ops::MatrixProducts& products) {
+  static_cast<void>(kernels::prepare(writer.seen(), KernelSet::plain));  // refuses what it cannot compute
+  const kernels::Operands operands(writer.seen());
+  const kernels::Affine a = kernels::affine_of(operands.input(0));
+  const kernels::Affine b = kernels::affine_of(operands.input(1));
+  const kernels::Affine out = kernels::affine_of(operands.output());
+  const float unit = a.scale * b.scale;
+  const kernels::Multiplier factor =
+      kernels::multiplier_of(static_cast<double>(unit) / static_cast<double>(out.scale));
+  const std::string kernel = fmt::format("stowage_product_{}", suffix_of(operands.output().dtype));
+  const std::string layer =
+      writer.layer("stowage_scaled_product_layer",
+                   fmt::format("{{{}}}, {}, {}, {}, {{{}, {}}}", fields_of(products.one, false), a.zero_point,
+                               b.zero_point, out.zero_point, factor.mantissa, factor.shift));
+  writer.need(kernel);
+  call_for_matrices(writer, products, fmt::format("{}(&{}", kernel, layer),
                     {writer.input(0).at, writer.input(1).at, writer.output().at});
 }
 
@@ -155,16 +179,20 @@ void emit_product_of_inputs(Writer& writer) {
   const std::size_t rank = writer.signature().outputs.at(0).value().shape.size();
   if (writer.axis() != nullptr && writer.axis()->axis + 2 == rank) writer.take_planes();
   const kernels::Signature& signature = writer.seen();
-  if (signature.outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
+  const DType dtype = signature.outputs.at(0)->dtype;
+  const bool is_scaled = is_byte(dtype) && signature.type == "BATCH_MATMUL";
+  if (dtype != DType::float32 && !is_scaled) refuse("it is not of float32");
   const Attributes& attributes = signature.attributes;
   const auto order_of = [&](char operand, const char* flag) {
     onnx_ops::MatrixOrder order = onnx_ops::matrix_order_of(attributes, operand);
     order.is_transposed |= attributes.integer(flag, 0) != 0;
     return order;
   };
-  call_products(writer, onnx_ops::matrix_products_of(
-                            signature.inputs.at(0)->shape, signature.inputs.at(1)->shape,
-                            signature.outputs[0]->shape, order_of('A', "adj_x"), order_of('B', "adj_y")));
+  const onnx_ops::MatrixProducts products = onnx_ops::matrix_products_of(
+      signature.inputs.at(0)->shape, signature.inputs.at(1)->shape, signature.outputs[0]->shape,
+      order_of('A', "adj_x"), order_of('B', "adj_y"));
+  if (is_scaled) return call_scaled_products(writer, products);
+  call_products(writer, products);
   multiply_all(writer, writer.output(), attributes.real("alpha", 1));
 }
 

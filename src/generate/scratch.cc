@@ -3,12 +3,16 @@
 // Cost: a look at each operator.
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "generate/cmsis_nn.h"
+#include "generate/detection.h"
 #include "generate/fourier.h"
+#include "generate/windows.h"
 #include "import/readers.h"
 #include "kernels/kernel.h"
 #include "run/program.h"
@@ -17,9 +21,30 @@
 namespace stowage {
 namespace {
 
+/// Operators whose own kernels may need some.
+const std::map<std::string_view, Bytes (*)(const kernels::Signature&)>& askers() {
+  static const std::map<std::string_view, Bytes (*)(const kernels::Signature&)> all{
+      {"CONV_2D", generate::hybrid_scratch},
+      {"DEPTHWISE_CONV_2D", generate::hybrid_scratch},
+      {"RFFT2D", generate::fourier_scratch},
+      {"TFLite_Detection_PostProcess", generate::detection_scratch}};
+  return all;
+}
+
 Bytes scratch_of(const Operator& op, const kernels::Signature& signature, CKernels kernels, bool by_rows) {
-  return op.type == "RFFT2D" ? generate::fourier_scratch(signature)
-                             : generate::cmsis_nn_scratch(op, signature, kernels, by_rows);
+  const auto own = askers().find(op.type);
+  const Bytes bytes = own == askers().end() ? 0 : own->second(signature);
+  return bytes > 0 ? bytes : generate::cmsis_nn_scratch(op, signature, kernels, by_rows);
+}
+
+/// Whether a portable kernel may need some: of convolutions those of real numbers by weights of int8.
+bool may_ask(const Graph& graph, const Operator& op) {
+  const auto dtype_of = [&](std::size_t i) {
+    return i < op.inputs.size() && op.inputs[i] ? graph.tensors[*op.inputs[i]].dtype : DType::unknown;
+  };
+  const bool is_convolution = op.type.ends_with("CONV_2D");
+  return askers().contains(op.type) &&
+         (!is_convolution || (dtype_of(0) == DType::float32 && dtype_of(1) == DType::int8));
 }
 
 }  // namespace
@@ -29,7 +54,7 @@ void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows,
   if (network.graph().subgraphs.empty()) return;
   const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
   const auto needs_none = [&](const Operator& op) {
-    return op.folded || (kernels == CKernels::portable && op.type != "RFFT2D") ||
+    return op.folded || (kernels == CKernels::portable && !may_ask(network.graph(), op)) ||
            std::ranges::find(externs, op.type) != externs.end();
   };
   if (std::ranges::all_of(operators, needs_none)) return;

@@ -374,6 +374,7 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart asked_movement_operators();
 [[nodiscard]] EmitPart computed_movement_operators();
 [[nodiscard]] EmitPart fourier_operators();
+[[nodiscard]] EmitPart detection_operators();
 [[nodiscard]] EmitPart ml_operators();
 [[nodiscard]] EmitPart volume_operators();
 [[nodiscard]] EmitPart gathering_operators();

@@ -30,14 +30,13 @@ std::pair<std::string, std::string> factors_of(Writer& writer, const Requantizat
           writer.sources().array("shift_" + n, "powers of two of these factors", DType::int8, shifts)};
 }
 
-/// The name of the array of biases as the model has them, or NULL.
+}  // namespace
+
 std::string stored_bias(Writer& writer, std::size_t input) {
   if (!writer.signature().has_input(input)) return "NULL";
   static_cast<void>(constant_data(writer, input));
   return writer.sources().constant(*writer.op().inputs[input], "bias_" + writer.number());
 }
-
-}  // namespace
 
 std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups, const Requantization& to,
                           const std::vector<std::int32_t>& bias, const std::string& weights) {
@@ -71,20 +70,6 @@ std::string other_layer(Writer& writer, const Windows& it, std::int64_t groups, 
                                   to.weights_zero, to.output_zero, to.limits.least, to.limits.most));
 }
 
-std::string real_weights(Writer& writer, const Operands& operands, std::int64_t channels) {
-  const kernels::RealWeights real = kernels::real_weights_of(operands.input(1), channels, 0);
-  if (!real.is_quantized) return stored_weights(writer);
-  const auto data = constant_data(writer, 1);
-  const std::vector<const std::byte*> inputs{nullptr, data.data()};
-  const kernels::Pointers at{.inputs = inputs};
-  std::vector<float> weights(data.size());
-  const auto of_channel = static_cast<std::int64_t>(data.size()) / channels;
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    weights[i] = real.of(at, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) / of_channel);
-  return writer.sources().array("weights_" + writer.number(), "weights of operator " + writer.number(),
-                                DType::float32, weights);
-}
-
 std::string real_layer(Writer& writer, const Operands& operands, const Windows& it, std::int64_t groups,
                        const std::string& weights, std::size_t bias_input) {
   kernels::expect_bias(operands, bias_input, DType::float32, operands.output().shape.back());
@@ -102,7 +87,7 @@ std::string hybrid_layer(Writer& writer, const Operands& operands, std::int64_t 
   const std::string n = writer.number();
   const std::string scales =
       writer.sources().array("scales_" + n, "scales of weights of operator " + n, DType::float32,
-                             kernels::symmetric_scales_of(operands.input(1), weights[0]));
+                             kernels::symmetric_scales_of(operands.input(1), weights[0], 0));
   const kernels::RealLimits limits = kernels::real_activation_limits(operands);
   return writer.layer(
       "stowage_hybrid_layer",

@@ -164,7 +164,7 @@ void emit_conv_of_blocks(Writer& writer, const Operands& operands, const Windows
   if (is_real(operands)) {
     if (!is_line) refuse("it adds real numbers in another order if it reads blocks");
     writer.need("stowage_conv_f32");
-    const std::string weights = real_weights(writer, operands, it.out_channels);
+    const std::string weights = stored_weights(writer);
     return call_with_blocks(writer, it, blocks, "conv_f32", real_layer(writer, operands, it, 1, weights));
   }
   const Requantization to = checked_requantization(writer, operands, it, 0);
@@ -198,6 +198,7 @@ void call_other(Writer& writer, const Operands& operands, const Windows& it, std
 
 void emit_conv(Writer& writer) {
   const Operands operands(writer.signature());
+  if (is_hybrid_convolution(operands)) return emit_hybrid_convolution(writer);
   const Windows it = turned(writer, convolution_windows(operands));
   const std::int64_t groups =
       std::max<std::int64_t>(it.in_channels / std::max<std::int64_t>(operands.input(1).shape[3], 1), 1);
@@ -212,7 +213,7 @@ void emit_conv(Writer& writer) {
   if (is_real(operands)) {
     const std::string kernel = it.is_columns ? "conv_columns_f32" : "conv_f32";
     if (planes) {
-      const std::string weights = real_weights(writer, operands, it.out_channels);
+      const std::string weights = stored_weights(writer);
       return call_with_planes(writer, it,
                               {.layer = real_layer(writer, operands, one_of(writer, it), groups, weights),
                                .weights = window,
@@ -220,7 +221,7 @@ void emit_conv(Writer& writer) {
                                .is_real = true});
     }
     writer.need(it.is_columns ? "stowage_columns_f32" : "stowage_conv_f32");
-    const std::string weights = real_weights(writer, operands, it.out_channels);
+    const std::string weights = stored_weights(writer);
     call_with_rows(writer, it, kernel, real_layer(writer, operands, it, groups, weights));
     return;
   }
@@ -268,6 +269,7 @@ void emit_depthwise_planes(Writer& writer, const Operands& operands, const Windo
 
 void emit_depthwise(Writer& writer) {
   const Operands operands(writer.signature());
+  if (is_hybrid_convolution(operands)) return emit_hybrid_convolution(writer);
   const Windows it = turned(writer, convolution_windows(operands));
   const auto channels = static_cast<std::size_t>(it.out_channels);
   if (it.in_channels < 1 || it.out_channels % it.in_channels != 0)
@@ -275,8 +277,6 @@ void emit_depthwise(Writer& writer) {
   static_cast<void>(constant_data(writer, 1));
   if (has_planes(writer)) return emit_depthwise_planes(writer, operands, it);
   if (is_real(operands)) {
-    if (operands.input(1).dtype != DType::float32)
-      refuse("weights int8 of a float32 input are not supported");
     const std::string kernel = it.is_columns ? "depthwise_columns_f32" : "depthwise_f32";
     writer.need(it.is_columns ? "stowage_columns_f32" : "stowage_depthwise_f32");
     const std::string weights = stored_weights(writer);

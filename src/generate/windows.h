@@ -38,9 +38,8 @@ struct Windows {
 /// The name of the array of a layer's weights, as the model has them.
 [[nodiscard]] std::string stored_weights(Writer& writer);
 
-/// The name of an array of its weights as float32, which int8 weights of a float32 operator stand for.
-[[nodiscard]] std::string real_weights(Writer& writer, const kernels::Operands& operands,
-                                       std::int64_t channels);
+/// The name of the array of biases as the model has them, or NULL.
+[[nodiscard]] std::string stored_bias(Writer& writer, std::size_t input);
 /// The name of a stowage_conv_f32_layer.
 [[nodiscard]] std::string real_layer(Writer& writer, const kernels::Operands& operands, const Windows& it,
                                      std::int64_t groups, const std::string& weights,
@@ -92,6 +91,12 @@ void call_with_blocks(Writer& writer, const Windows& it, const std::vector<Tenso
 [[nodiscard]] std::string shape_of(const Windows& it);
 
 void expect_images(const Shape& shape);
+
+/// Whether weights of int8 multiply real numbers.
+[[nodiscard]] bool is_hybrid_convolution(const kernels::Operands& operands);
+void emit_hybrid_convolution(Writer& writer);
+/// Bytes of scratch memory that it needs; 0 for other convolutions.
+[[nodiscard]] Bytes hybrid_scratch(const kernels::Signature& signature);
 
 /// Calls a kernel with the rows under each window.
 void call_with_rows(Writer& writer, const Windows& it, std::string_view kernel, const std::string& layer);

@@ -380,7 +380,7 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
                             quantized_joins,          recurrent_operators,
                             dynamic_operators,        computed_movement_operators,
                             fourier_operators,        ml_operators,
-                            volume_operators})
+                            volume_operators,         detection_operators})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
   }();

@@ -1,7 +1,5 @@
 #include "import/tflite_attributes.h"
 
-#include <flatbuffers/flexbuffers.h>
-
 #include <cstdint>
 #include <string_view>
 
@@ -140,14 +138,10 @@ class OptionsReader {
   }
 
   void read_detections() {
-    const auto* const options = op_.custom_options();
-    if (options == nullptr || options->size() < 3 ||
-        !flexbuffers::VerifyBuffer(options->data(), options->size(), nullptr))
-      return;
-    const flexbuffers::Reference root = flexbuffers::GetRoot(options->data(), options->size());
-    if (!root.IsMap()) return;
+    const auto options = custom_options_of(op_);
+    if (!options) return;
     for (const char* const name : {"max_detections", "max_classes_per_detection"}) {
-      const flexbuffers::Reference value = root.AsMap()[name];
+      const flexbuffers::Reference value = (*options)[name];
       if (!value.IsNull()) add(name, value.AsInt64());
     }
   }
@@ -157,6 +151,16 @@ class OptionsReader {
 };
 
 }  // namespace
+
+std::optional<flexbuffers::Map> custom_options_of(const tflite::Operator& op) {
+  const auto* const options = op.custom_options();
+  if (options == nullptr || options->size() < 3 ||
+      !flexbuffers::VerifyBuffer(options->data(), options->size(), nullptr))
+    return std::nullopt;
+  const flexbuffers::Reference root = flexbuffers::GetRoot(options->data(), options->size());
+  if (!root.IsMap()) return std::nullopt;
+  return root.AsMap();
+}
 
 AttributeViews views_of(const tflite::Operator& op) {
   AttributeViews views = OptionsReader(op).read();

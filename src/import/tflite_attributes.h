@@ -1,5 +1,9 @@
 #pragma once
 
+#include <flatbuffers/flexbuffers.h>
+
+#include <optional>
+
 #include "operators/attributes.h"
 #include "tflite_generated.h"
 
@@ -9,5 +13,8 @@ namespace stowage::import {
 /// otherwise under those of the schema. All options that rules know are there, also those that the file
 /// leaves to their default; none if the file has no options.
 [[nodiscard]] operators::AttributeViews views_of(const tflite::Operator& op);
+
+/// The options of a custom operator that has them by name; none if it has others, or damaged ones.
+[[nodiscard]] std::optional<flexbuffers::Map> custom_options_of(const tflite::Operator& op);
 
 }  // namespace stowage::import

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "import/tflite.h"
+#include "import/tflite_attributes.h"
 #include "import/tflite_constants.h"
 #include "import/tflite_tables.h"
 
@@ -114,6 +115,21 @@ void read_transposed(const tflite::Operator& op, Attributes& attributes) {
   attributes.set("stride_h", std::int64_t{numbers[2]});
 }
 
+/// The options of TFLite_Detection_PostProcess.
+void read_detections(const tflite::Operator& op, Attributes& attributes, ReadingBudget& budget) {
+  constexpr std::int64_t usual_detections = 100;  // of a class
+  budget.spend(count(op.custom_options()));
+  const auto options = custom_options_of(op);
+  if (!options) return;
+  for (const char* const name : {"max_detections", "max_classes_per_detection", "detections_per_class",
+                                 "num_classes", "use_regular_nms"})
+    attributes.set(name, (*options)[name].AsInt64());
+  if ((*options)["detections_per_class"].IsNull()) attributes.set("detections_per_class", usual_detections);
+  for (const char* const name :
+       {"nms_score_threshold", "nms_iou_threshold", "y_scale", "x_scale", "h_scale", "w_scale"})
+    attributes.set(name, (*options)[name].AsFloat());
+}
+
 /// The numbers that an integer type can hold; none for types that are not quantized.
 std::optional<std::pair<std::int64_t, std::int64_t>> range_of(DType dtype) {
   const auto limits = []<typename Integer>(Integer) {
@@ -198,6 +214,7 @@ class DetailReader {
   OperatorDetails details_of(const tflite::Operator& op, const Operator& own) {
     Attributes attributes = attributes_of(op, budget_);
     if (own.type == "Convolution2DTransposeBias") read_transposed(op, attributes);
+    if (own.type == "TFLite_Detection_PostProcess") read_detections(op, attributes, budget_);
     return {std::move(attributes), at(file_.model().operator_codes(), op.opcode_index()).version(),
             tflite_shapes_of_data(graph_, own)};
   }

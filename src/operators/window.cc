@@ -128,7 +128,20 @@ Reading windowed_channel(const Site& site, std::size_t input, std::size_t axis) 
 
 }  // namespace
 
+namespace {
+
+/// Real numbers under weights of int8 of TFLite are rounded by what is in the whole image.
+bool is_hybrid(const Site& site) {
+  const Tensor* const data = site.input(0);
+  const Tensor* const weights = site.input(1);
+  return site.is_tflite() && has_weights(site) && data != nullptr && weights != nullptr &&
+         data->dtype == DType::float32 && weights->dtype == DType::int8;
+}
+
+}  // namespace
+
 Reading windowed(const Site& site, std::size_t input, std::size_t axis) {
+  if (is_hybrid(site)) return together();
   if (site.input_shape(0).size() == site.output_shape().size() &&
       axis == (site.is_tflite() ? site.output_shape().size() - 1 : 1))
     return windowed_channel(site, input, axis);

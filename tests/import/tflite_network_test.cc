@@ -11,6 +11,7 @@
 #include "stowage/error.h"
 #include "stowage/network.h"
 #include "tflite_models.h"
+#include "tflite_samples.h"
 
 namespace stowage {
 namespace {
@@ -162,6 +163,29 @@ TEST(TfliteNetworkTest, ReadsOptionsOfRealModels) {
       EXPECT_GT(attributes.real("beta", 0), 0.0F);
     }
   }
+}
+
+/// Options of a custom operator, whose form is its own.
+TEST(TfliteNetworkTest, ReadsOptionsOfDetections) {
+  const auto attributes_with = [](const std::string& options) {
+    const std::string bytes = testing::tflite_model(
+        {.subgraphs = {{.tensors = {{.name = "x", .shape = {1}}, {.name = "y", .shape = {1}}},
+                        .operators = {{.type = "TFLite_Detection_PostProcess",
+                                       .inputs = {0},
+                                       .outputs = {1},
+                                       .custom_options = options}},
+                        .inputs = {0},
+                        .outputs = {1}}}});
+    return import::read_tflite_network({bytes}, {}).details[0][0].attributes;
+  };
+  const std::string options = testing::bytes_of_options({.is_by_class = true, .most = 7});
+  const Attributes attributes = attributes_with(options);
+  EXPECT_EQ(attributes.integer("max_detections", 0), 7);
+  EXPECT_EQ(attributes.integer("use_regular_nms", 0), 1);
+  EXPECT_EQ(attributes.real("nms_iou_threshold", 0), 0.5F);
+  EXPECT_EQ(attributes.real("h_scale", 0), 5.0F);
+  for (const std::string& damaged : {std::string("abc"), options.substr(0, options.size() - 1)})
+    EXPECT_FALSE(attributes_with(damaged).has("max_detections")) << damaged;
 }
 
 }  // namespace

@@ -119,11 +119,29 @@ TEST(TfliteKernelsTest, ScalesEachChannelOfItsOwn) {
       (Bytes8{7, 4}));  // 3.5 away from zero
 }
 
-TEST(TfliteKernelsTest, TakesInt8WeightsOfRealInputsForWhatTheyStandFor) {
-  EXPECT_EQ(Case("CONV_2D", {real({1, 1, 1, 1}, {3}), int8({1, 1, 1, 1}, 0.5F, 1, {5})}, {real({1, 1, 1, 1})},
-                 window(valid, 1))
-                .get<float>(),
-            (Floats{6}));
+// As LiteRT 2.3 computes it, with its reference kernels.
+TEST(TfliteKernelsTest, RoundsEachImageOfRealsToBytesUnderWeightsOfBytes) {
+  const Value images = real({2, 1, 2, 1}, {1, -3.05F, 0.2F, 5});
+  const auto made = [&](const std::string& type, const Shape& shape, const Quantization& scales) {
+    Value weights = int8(shape, 1, 0, {50, -7});
+    weights.quantization = scales;
+    return Case(type, {images, weights, real({2}, {0.5F, 0})}, {real({2, 1, 2, 2})}, window(same, 1))
+        .get<float>();
+  };
+  const auto expect_near = [](const Floats& found, const Floats& expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-6) << i;
+  };
+  expect_near(
+      made("CONV_2D", {2, 1, 1, 1}, {{0.01F}, {0}, 0}),
+      {1.00433064F, -0.0706062913F, -1.02499986F, 0.213499978F, 0.59842521F, -0.0137795275F, 3, -0.35F});
+  const Floats by_channels{1.00029421F, -0.140082359F, -1.024706F, 0.426917672F,
+                           0.59803921F, -0.027450981F, 3,          -0.7F};
+  expect_near(made("CONV_2D", {2, 1, 1, 1}, {{0.01F, 0.02F}, {0, 0}, 0}), by_channels);
+  expect_near(made("DEPTHWISE_CONV_2D", {1, 1, 1, 2}, {{0.01F, 0.02F}, {0, 0}, 3}), by_channels);
+  EXPECT_EQ(
+      refusal("CONV_2D", {images, int8({1, 1, 1, 1}, 0.5F, 1, {5})}, {real({2, 1, 2, 1})}, window(valid, 1)),
+      "its weights have zero point 1, expected 0");
 }
 
 // As LiteRT 2.3 computes it, with its reference kernels and with its others.

@@ -75,7 +75,7 @@ std::vector<Call> calls() {
           {"MAX_POOL_2D", {x}, like(0.25F, 5), windows},
           {"MAXIMUM", {x, drawn(image, 0.25F, 5)}, like(0.25F, 5)},
           {"LESS", {x, drawn(image, 0.5F, -5)}, truths(image)},
-          {"RELU", {x}, like(0.2F, -3)},
+          {"RELU", {x}, like(0.3F, -3)},
           {"RELU6", {x}, like(0.25F, 5)},
           {"RELU_N1_TO_1", {x}, like(0.01F, 3)},
           {"LEAKY_RELU", {x}, like(0.2F, -3), {{"alpha", 0.3F}}},
@@ -85,7 +85,6 @@ std::vector<Call> calls() {
           {"MEAN", {x, ints({1, 2})}, int8({1, 4}, 0.1F, 9)},
           {"SUM", {x, ints({3})}, int8({1, 4, 5}, 1, 9)},
           {"REDUCE_MAX", {x, ints({3})}, int8({1, 4, 5}, 0.25F, 5)},
-          {"L2_NORMALIZATION", {x}, like(1.0F / 128, 0)},
           {"SOFTMAX", {drawn({3, 9}, 0.125F, 5)}, int8({3, 9}, 1.0F / 256, -128), {{"beta", 1.0F}}},
           {"QUANTIZE", {x}, like(0.3F, 7)}};
 }

@@ -180,7 +180,8 @@ void add_norms(std::vector<Call>& calls, std::mt19937_64& random) {
                      .data = {{4, 5, 3}},
                      .output = {4, 5, 3},
                      .settings = {{"axis", axis}, {"p", std::int64_t{axis < 0 ? 2 : 1}}}});
-  calls.push_back({.type = "L2_NORMALIZATION", .data = {{1, 6, 5, 4}}, .output = {1, 6, 5, 4}, .version = 1});
+  for (const char* const type : {"L2_NORMALIZATION", "LOG_SOFTMAX"})
+    calls.push_back({.type = type, .data = {{1, 6, 5, 4}}, .output = {1, 6, 5, 4}, .version = 1});
   calls.push_back(
       {.type = "Hardmax", .data = {{4, 5, 3}}, .output = {4, 5, 3}, .settings = {{"axis", std::int64_t{1}}}});
   for (const char* const type : {"RMSNormalization", "SimplifiedLayerNormalization"})

@@ -190,15 +190,17 @@ void add_quantized(std::vector<Call>& calls) {
 }
 
 void add_tflite(std::vector<Call>& calls) {
-  add_unary(calls, {"ABS",          "CEIL",  "COS",      "ELU", "EXP",  "FLOOR",  "HARD_SWISH",
-                    "LEAKY_RELU",   "LOG",   "LOGISTIC", "NEG", "RELU", "RELU6",  "RELU_0_TO_1",
-                    "RELU_N1_TO_1", "ROUND", "RSQRT",    "SIN", "SQRT", "SQUARE", "TANH"},
+  add_unary(calls,
+            {"ABS",        "CEIL",  "COS",      "ELU",  "EXP",    "FLOOR", "GELU",        "HARD_SWISH",
+             "LEAKY_RELU", "LOG",   "LOGISTIC", "NEG",  "RELU",   "RELU6", "RELU_0_TO_1", "RELU_N1_TO_1",
+             "ROUND",      "RSQRT", "SIN",      "SQRT", "SQUARE", "TANH"},
             1);
   add_unary(calls, {"LOGICAL_NOT"}, 1, boolean, boolean);
   add_binary(calls,
              {"ADD", "DIV", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM", "MUL", "POW", "PRELU",
               "SQUARED_DIFFERENCE", "SUB"},
              1);
+  calls.push_back({.type = "ADD_N", .data = {image, image, image}, .output = image, .version = 1});
   add_binary(calls, {"EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL"}, 1, float32,
              boolean);
   add_binary(calls, {"LOGICAL_AND", "LOGICAL_OR"}, 1, boolean, boolean);

@@ -189,7 +189,7 @@ void add_windows(std::vector<Call>& calls, std::mt19937_64& random) {
                        .output = output,
                        .settings = settings,
                        .version = 1});
-      for (const char* const type : {"AVERAGE_POOL_2D", "MAX_POOL_2D"}) {
+      for (const char* const type : {"AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D"}) {
         if (dilation == 1)
           calls.push_back({.type = type,
                            .data = {{2, height, width, 4}},

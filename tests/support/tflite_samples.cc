@@ -1,5 +1,7 @@
 #include "tflite_samples.h"
 
+#include <flatbuffers/flexbuffers.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -43,6 +45,7 @@ struct Sample {
 };
 
 constexpr std::optional<DType> same{};
+constexpr std::string_view detection = "TFLite_Detection_PostProcess";
 const std::optional<DType> boolean = DType::boolean;
 const std::optional<DType> whole = DType::int32;
 
@@ -57,11 +60,8 @@ const std::vector<Sample>& samples() {
        true,
        0.25F,
        5},
-      {"CEIL COS ELU EXP FAKE_QUANT FLOOR GELU LOG ROUND SIGN SIN SQRT SQUARE",
-       {data({1, 4, 4, 3})},
-       {},
-       {same},
-       false},
+      {"CEIL COS ELU FAKE_QUANT FLOOR ROUND SIGN SIN SQRT SQUARE", {data({1, 4, 4, 3})}, {}, {same}, false},
+      {"EXP GELU LOG", {data({1, 4, 4, 3})}, {}, {same}, true, 0.25F, 5},
       {"LOGISTIC", {data({1, 4, 4, 3})}, {}, {same}, true, 1.0F / 256, -128},
       {"TANH", {data({1, 4, 4, 3})}, {}, {same}, true, 1.0F / 128, 0},
       {"MAXIMUM MINIMUM", {data({1, 4, 4, 3}), data({1, 4, 4, 3})}},
@@ -120,7 +120,7 @@ const std::vector<Sample>& samples() {
       {"SOFTMAX", {data({4, 8})}, {1}, {same}, true, 1.0F / 256, -128},
       {"LOG_SOFTMAX", {data({4, 8})}, {}, {same}, true, 16.0F / 256, 127},
       {"L2_NORMALIZATION", {data({4, 8})}, {}, {same}, true, 1.0F / 128, 0},
-      {"LOCAL_RESPONSE_NORMALIZATION", {data({1, 4, 4, 8})}, {}, {same}, false},
+      {"LOCAL_RESPONSE_NORMALIZATION", {data({1, 4, 4, 8})}, {2, 1, 1, 1}, {same}, false},
       {"MEAN SUM", {data({1, 4, 4, 3}), list({1, 2})}, {1}, {same}, true, 0.25F, 5},
       {"REDUCE_MAX REDUCE_MIN", {data({1, 4, 4, 3}), list({1, 2})}, {1}},
       {"REDUCE_PROD", {data({1, 4, 4, 3}), list({1, 2})}, {1}, {same}, false},
@@ -179,6 +179,10 @@ const std::vector<Sample>& samples() {
        {},
        {whole, same, whole},
        false},
+      {detection,
+       {data({1, 6, 4}), data({1, 6, 3}), weights({6, 4})},
+       {},
+       {DType::float32, DType::float32, DType::float32, DType::float32}},
       // Sequences and signals
       {"UNIDIRECTIONAL_SEQUENCE_RNN",
        {data({2, 5, 4}), weights({3, 4}), weights({3, 3}), bias(3)},
@@ -235,7 +239,7 @@ std::string bytes_of_weights(DType dtype, const Shape& shape) {
   return bytes;
 }
 
-/// The weights of an operator with such elements. Those of uint8 are not symmetric.
+/// The weights of an operator with such elements. Those of uint8 are not symmetric, and sizes of boxes not negative.
 TfliteTensor weights_of(const Operand& operand, std::string_view type, DType elements) {
   TfliteTensor tensor{.shape = operand.numbers, .dtype = operand.type.value_or(elements)};
   if (elements == DType::int16 && is_layer(type)) tensor.dtype = DType::int8;
@@ -245,9 +249,10 @@ TfliteTensor weights_of(const Operand& operand, std::string_view type, DType ele
   tensor.scale = {0.5F};
   tensor.zero_point = {zero_point_of(tensor.dtype, tensor.dtype == DType::uint8 ? 3 : 0)};
   if (tensor.dtype == DType::int16) return tensor;
+  const int middle = type == detection ? 0 : 3;
   for (std::size_t i = 0; i < tensor.data.size(); ++i)
     tensor.data[i] =
-        static_cast<char>(static_cast<int>(tensor.zero_point[0]) + static_cast<int>(i * 5 % 7) - 3);
+        static_cast<char>(static_cast<int>(tensor.zero_point[0]) + static_cast<int>(i * 5 % 7) - middle);
   return tensor;
 }
 
@@ -289,6 +294,7 @@ TfliteTensor tensor_of(const Operand& operand, std::string_view type, DType elem
 TfliteSample call_of(const Sample& sample, std::string_view type, DType elements) {
   TfliteSubgraph network;
   TfliteOperator op{.type = std::string(type), .numbers = sample.options};
+  if (type == detection) op.custom_options = bytes_of_options({});
   TfliteSample result;
   for (const Operand& operand : sample.operands) {
     const auto index = static_cast<std::int32_t>(network.tensors.size());
@@ -330,6 +336,23 @@ bool names(const Sample& sample, std::string_view type) {
 }
 
 }  // namespace
+
+std::string bytes_of_options(const DetectionOptions& options) {
+  flexbuffers::Builder builder;
+  builder.Map([&] {
+    builder.Int("max_detections", options.most);
+    builder.Int("max_classes_per_detection", options.classes_per_box);
+    builder.Int("detections_per_class", 2);
+    builder.Int("num_classes", 2);
+    builder.Bool("use_regular_nms", options.is_by_class);
+    builder.Float("nms_score_threshold", 0.25F);
+    builder.Float("nms_iou_threshold", 0.5F);
+    for (const char* const name : {"y_scale", "x_scale"}) builder.Float(name, 10.0F);
+    for (const char* const name : {"h_scale", "w_scale"}) builder.Float(name, 5.0F);
+  });
+  builder.Finish();
+  return {builder.GetBuffer().begin(), builder.GetBuffer().end()};
+}
 
 std::optional<TfliteSample> tflite_sample_of(std::string_view type, DType elements) {
   const auto found =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,5 +20,13 @@ struct TfliteSample {
 /// None if there is no call, or none of such elements: float32, int8, uint8 or int16. Quantized weights are small and
 /// differ from each other.
 [[nodiscard]] std::optional<TfliteSample> tflite_sample_of(std::string_view type, DType elements);
+
+/// Options of TFLite_Detection_PostProcess for 2 classes, of each of which it takes 2 boxes at most.
+struct DetectionOptions {
+  bool is_by_class = false;
+  std::int64_t most = 3;
+  std::int64_t classes_per_box = 1;
+};
+[[nodiscard]] std::string bytes_of_options(const DetectionOptions& options);
 
 }  // namespace stowage::testing

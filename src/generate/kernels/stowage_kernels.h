@@ -225,6 +225,8 @@ void stowage_layer_norm_f32(const stowage_norm_layer *layer, const float *input,
                             int32_t groups);
 /* L2_NORMALIZATION of runs of `count` numbers. */
 void stowage_unit_length_f32(const float *input, float *output, int32_t runs, int32_t count);
+void stowage_unit_length_s8(int32_t zero, const int8_t *input, int8_t *output, int32_t runs, int32_t count);
+void stowage_unit_length_u8(int32_t zero, const uint8_t *input, uint8_t *output, int32_t runs, int32_t count);
 
 /* Resizing. An element lies between two columns, and its row between two rows; distances are those from the first, of
  * int8 and int16 in units of 1/1024. */
@@ -419,6 +421,36 @@ typedef struct {
 
 void stowage_suppress(const stowage_suppress_shape *shape, const float *boxes, const float *scores,
                       const int64_t *most, const float *share, const float *least, int64_t *output);
+
+/* TFLite_Detection_PostProcess. Boxes, anchors and scores are numbers of float32, or bytes. */
+typedef struct {
+  int32_t boxes;
+  int32_t length;  /* numbers of an encoded box */
+  int32_t columns; /* scores of a box */
+  int32_t first;   /* the column of the first class */
+  int32_t classes;
+  int32_t most;
+  int32_t classes_per_box;
+  int32_t boxes_per_class;
+  float least_score;
+  float largest_share; /* of what two boxes have in common in both together */
+  float scales[4];     /* of y, x, height and width */
+  int32_t boxes_are_bytes;
+  int32_t scores_are_bytes;
+  stowage_affine box_bytes;
+  stowage_affine anchor_bytes;
+  stowage_affine score_bytes;
+} stowage_detection_layer;
+
+/* Results: [most * classes_per_box] boxes, classes and scores, and the number of boxes. `scratch`, aligned to 4 bytes,
+ * has 8 for each box. */
+void stowage_detect(const stowage_detection_layer *layer, const void *codes, const void *scores,
+                    const void *anchors, float *boxes, float *classes, float *best, float *number,
+                    void *scratch);
+/* The same, where boxes of each class are taken alone; `scratch` has 16 more for each of those of a class. */
+void stowage_detect_by_class(const stowage_detection_layer *layer, const void *codes, const void *scores,
+                             const void *anchors, float *boxes, float *classes, float *best, float *number,
+                             void *scratch);
 
 /* Convolutions and pools over whole tensors of float32, [batches][groups * inputs][in] to [batches][groups *
  * outputs][out]; weights [groups * outputs][inputs][taps]. In pools, groups are the channels. */

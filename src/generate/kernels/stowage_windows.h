@@ -99,6 +99,30 @@ typedef struct {
 
 void stowage_hybrid_f32(const stowage_hybrid_layer *layer, const void *const *pieces, float *output);
 
+/* CONV_2D and DEPTHWISE_CONV_2D of float32 with weights of int8, over whole images. */
+typedef struct {
+  stowage_window_shape shape; /* along the width */
+  int32_t images;
+  int32_t in_height;
+  int32_t out_height;
+  int32_t stride; /* down */
+  int32_t dilation;
+  int32_t above;
+  int32_t groups;
+  int32_t channel_step; /* from a weight to that of the next output channel */
+  int32_t tap_step;     /* to that of the next tap; those of input channels follow each other */
+  int32_t has_zero_point;
+  const int8_t *weights;
+  const float *scales; /* per output channel */
+  const float *bias;   /* may be null */
+  float least;
+  float most;
+} stowage_hybrid_conv_layer;
+
+/* `scratch` has a byte for each number of an image. */
+void stowage_hybrid_conv_f32(const stowage_hybrid_conv_layer *layer, const float *input, float *output,
+                             void *scratch);
+
 /* A transposed convolution: TRANSPOSE_CONV, with a bias for each channel. The windows of `rows` cover the row of the
  * output; it is under tap `phase` of the first of them, and `stride_high` less of each further one. int8 has the bias
  * without the input's zero point. */
@@ -134,6 +158,7 @@ typedef struct {
 
 void stowage_average_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
 void stowage_max_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
+void stowage_l2_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
 
 /* Columns instead of rows; weights are as for rows. */
 void stowage_conv_columns_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
@@ -224,6 +249,19 @@ typedef struct {
 
 void stowage_product_f32(const stowage_product_shape *shape, float factor, const float *a, const float *b,
                          float *output);
+/* The same of integers, less their zero points; sums are scaled to the output. */
+typedef struct {
+  stowage_product_shape shape;
+  int32_t a_zero;
+  int32_t b_zero;
+  int32_t output_zero;
+  stowage_factor factor;
+} stowage_scaled_product_layer;
+
+void stowage_product_s8(const stowage_scaled_product_layer *layer, const int8_t *a, const int8_t *b,
+                        int8_t *output);
+void stowage_product_u8(const stowage_scaled_product_layer *layer, const uint8_t *a, const uint8_t *b,
+                        uint8_t *output);
 /* Adds `count` elements of each channel to its sum. */
 void stowage_image_sum_f32(const float *row, int32_t channels, int32_t in_plane, int32_t count, float *sums);
 

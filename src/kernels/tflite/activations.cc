@@ -168,7 +168,7 @@ Kernel quantized_slopes(const Operands& operands) {
   });
 }
 
-/// RELU6 of int8 keeps its numbers unchanged.
+/// TensorFlow Lite Micro leaves numbers of RELU6 as they are, even if the output has another scale; LiteRT does not.
 Kernel prepare_relu(const Signature& signature) {
   const Operands operands(signature);
   expect_unary(operands);
@@ -177,8 +177,6 @@ Kernel prepare_relu(const Signature& signature) {
       return x > limits.most ? limits.most : x < limits.least ? limits.least : x;
     });
   }
-  if (operands.type() == "RELU6" && operands.output().dtype == DType::int8)
-    expect_same_quantization(operands.input(0), operands.output());
   return quantized_slopes(operands);
 }
 
@@ -245,6 +243,42 @@ Kernel prepare_hard_swish(const Signature& signature) {
   });
 }
 
+/// Of float32, and of int8 by LiteRT's table.
+template <typename Function>
+Kernel real_or_byte_kernel(const Operands& operands, const Function& function) {
+  expect_unary(operands);
+  if (operands.output().dtype == DType::float32) return unary_kernel<float, float>(operands, function);
+  if (operands.output().dtype != DType::int8) refuse_type(operands);
+  return real_kernel<std::int8_t>(operands, function);
+}
+
+Kernel prepare_exp(const Signature& signature) {
+  return real_or_byte_kernel(Operands(signature), [](float x) { return std::exp(x); });
+}
+
+/// What has no logarithm becomes the least number of int8.
+Kernel prepare_log(const Signature& signature) {
+  const Operands operands(signature);
+  if (operands.output().dtype == DType::float32)
+    return real_or_byte_kernel(operands, [](float x) { return std::log(x); });
+  return real_or_byte_kernel(
+      operands, [](float x) { return x > 0 ? std::log(x) : -std::numeric_limits<float>::infinity(); });
+}
+
+float gelu(float x) { return 0.5F * x * std::erfc(-0.707106769F * x); }
+
+float gelu_by_tanh(float x) {
+  return 0.5F * x * (1.0F + std::tanh(0.797884583F * (x + 0.044715F * x * x * x)));
+}
+
+Kernel prepare_gelu(const Signature& signature) {
+  const Operands operands(signature);
+  const auto function = operands.flag("approximate") ? gelu_by_tanh : gelu;
+  if (operands.output().dtype != DType::uint8) return real_or_byte_kernel(operands, function);
+  expect_unary(operands);
+  return real_kernel<std::uint8_t>(operands, function);
+}
+
 Kernel prepare_elu(const Signature& signature) {
   const Operands operands(signature);
   expect_unary(operands);
@@ -268,9 +302,17 @@ Slopes slopes_of(const Operands& operands) {
     result.below = signed_multiplier_of(input.scale * operands.real("alpha") / output.scale);
     return result;
   }
+  const bool is_int8 = operands.output().dtype == DType::int8;
+  if (operands.type() == "PRELU") {
+    const float slopes = affine_of(operands.input(1)).scale;
+    result.above = ratio_of(input.scale, output.scale, is_int8);
+    result.below = is_int8 ? multiplier_of(static_cast<double>(input.scale) * static_cast<double>(slopes) /
+                                           static_cast<double>(output.scale))
+                           : ratio_of(input.scale * slopes, output.scale, false);
+    return result;
+  }
   const RealLimits limits = limits_of_type(operands.type());
-  result.above = result.below =
-      multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
+  result.above = result.below = ratio_of(input.scale, output.scale, is_int8 && operands.type() == "RELU");
   result.limits.least = std::max(result.limits.least, nearest(limits.least, output));
   result.limits.most = std::min(result.limits.most, nearest(limits.most, output));
   if (result.limits.least > result.limits.most) refuse("its output has no number between its limits");
@@ -288,8 +330,11 @@ TableInput table_input_of(const Operands& operands) {
 
 TablePart activation_kernels() {
   return {{"ELU", prepare_elu},
+          {"EXP", prepare_exp},
+          {"GELU", prepare_gelu},
           {"HARD_SWISH", prepare_hard_swish},
           {"LEAKY_RELU", prepare_leaky_relu},
+          {"LOG", prepare_log},
           {"LOGISTIC", prepare_logistic},
           {"RELU", prepare_relu},
           {"RELU6", prepare_relu},

@@ -7,7 +7,7 @@
 
 namespace stowage::kernels {
 
-/// RELU and its like, and LEAKY_RELU, of quantized numbers.
+/// RELU and its like, LEAKY_RELU, and PRELU without its slopes, of quantized numbers.
 struct Slopes {
   std::int32_t input_zero = 0;
   std::int32_t output_zero = 0;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <string>
 
+#include "kernels/tflite/activations.h"
 #include "kernels/tflite/families.h"
 #include "kernels/tflite/fixed_point.h"
 #include "kernels/tflite/stretch.h"
@@ -301,19 +302,12 @@ Kernel prepare_logical(const Signature& signature) {
 
 template <typename Number>
 Kernel quantized_prelu(const Operands& operands) {
-  const Affine input = affine_of(operands.input(0));
-  const Affine slopes = affine_of(operands.input(1));
-  const Affine output = affine_of(operands.output());
-  const double factor = static_cast<double>(input.scale) / static_cast<double>(output.scale);
-  const Multiplier straight = multiplier_of(factor);
-  const Multiplier sloped =
-      multiplier_of(static_cast<double>(input.scale) * static_cast<double>(slopes.scale) /
-                    static_cast<double>(output.scale));
-  return binary_kernel<Number, Number>(operands, [=](Number number, Number slope) {
-    const std::int32_t x = number - input.zero_point;
+  const std::int32_t slope_zero = affine_of(operands.input(1)).zero_point;
+  return binary_kernel<Number, Number>(operands, [=, it = slopes_of(operands)](Number number, Number slope) {
+    const std::int32_t x = number - it.input_zero;
     const std::int32_t result =
-        x >= 0 ? scale(x, straight) : scale(wrapping_multiply(x, slope - slopes.zero_point), sloped);
-    return nearest_of<Number>(wrapping_add(result, output.zero_point));
+        x >= 0 ? scale(x, it.above) : scale(wrapping_multiply(x, slope - slope_zero), it.below);
+    return nearest_of<Number>(wrapping_add(result, it.output_zero));
   });
 }
 
@@ -328,6 +322,40 @@ Kernel prepare_prelu(const Signature& signature) {
                   [&]<typename Number>(TypeTag<Number>) { return quantized_prelu<Number>(operands); });
 }
 
+/// The sum of any number of tensors, added in their order.
+template <typename Number, typename Add>
+Kernel sum_of_all(std::int64_t count, std::size_t inputs, const Add& add) {
+  return {.run = [=](const Pointers& at) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      Number sum = at.input<Number>(0)[i];
+      for (std::size_t n = 1; n < inputs; ++n) sum = add(sum, at.input<Number>(n)[i]);
+      at.output<Number>(0)[i] = sum;
+    }
+  }};
+}
+
+Kernel prepare_sum_of_all(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(std::max<std::size_t>(operands.inputs(), 1), 1);
+  for (std::size_t n = 0; n < operands.inputs(); ++n) {
+    operands.expect_alike(n);
+    operands.expect_shape(operands.input(n), operands.output().shape, "input");
+  }
+  const std::int64_t count = count_of(operands.output().shape);
+  if (operands.output().dtype == DType::float32)
+    return sum_of_all<float>(count, operands.inputs(), [](float a, float b) { return a + b; });
+  if (operands.output().dtype == DType::int32)
+    return sum_of_all<std::int32_t>(count, operands.inputs(), wrapping_add);
+  refuse_type(operands);
+}
+
+/// The condition of SELECT may say it for whole rows.
+Shape shape_of_condition(const Operands& operands) {
+  Shape shape = operands.input(0).shape;
+  if (operands.type() == "SELECT" && shape.size() == 1) shape.resize(operands.output().shape.size(), 1);
+  return shape;
+}
+
 Kernel prepare_select(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(3, 1);
@@ -337,7 +365,7 @@ Kernel prepare_select(const Signature& signature) {
     refuse("its condition is {}, expected bool", name_of(operands.input(0).dtype));
   const Shape& shape = operands.output().shape;
   const auto stretch = Stretch<4>::to(
-      shape, {shape, operands.input(0).shape, operands.input(1).shape, operands.input(2).shape});
+      shape, {shape, shape_of_condition(operands), operands.input(1).shape, operands.input(2).shape});
   return for_size(element_size(operands.output().dtype), [&]<typename Element>(TypeTag<Element>) {
     return Kernel{.run = [stretch](const Pointers& at) {
       const auto& steps = stretch.steps();
@@ -357,6 +385,7 @@ Kernel prepare_select(const Signature& signature) {
 
 TablePart arithmetic_kernels() {
   return {{"ADD", prepare_sum<false>},
+          {"ADD_N", prepare_sum_of_all},
           {"DIV", prepare_real<Divide>},
           {"EQUAL", prepare_comparison<Relation::equal>},
           {"FLOOR_DIV", prepare_division<FloorDivide>},
@@ -373,6 +402,7 @@ TablePart arithmetic_kernels() {
           {"NOT_EQUAL", prepare_comparison<Relation::not_equal>},
           {"POW", prepare_real<Power>},
           {"PRELU", prepare_prelu},
+          {"SELECT", prepare_select},
           {"SELECT_V2", prepare_select},
           {"SQUARED_DIFFERENCE", prepare_squared_difference},
           {"SUB", prepare_sum<true>}};

@@ -69,17 +69,10 @@ bool is_integer_layer(const Operands& operands, const LayerPlaces& places) {
   return input == operands.output().dtype && is_integer(input) && is_integer(operands.input(1).dtype);
 }
 
-std::vector<float> symmetric_scales_of(const Argument& weights, std::int64_t channels) {
-  auto [scales, zero] = weight_scales(weights, channels, 0);
+std::vector<float> symmetric_scales_of(const Argument& weights, std::int64_t channels, std::size_t axis) {
+  auto [scales, zero] = weight_scales(weights, channels, axis);
   if (zero != 0) refuse("its weights have zero point {}, expected 0", zero);
   return std::move(scales);
-}
-
-RealWeights real_weights_of(const Argument& weights, std::int64_t channels, std::size_t axis) {
-  if (weights.dtype == DType::float32) return {};
-  RealWeights result{.is_quantized = true};
-  std::tie(result.scales, result.zero) = weight_scales(weights, channels, axis);
-  return result;
 }
 
 void expect_bias(const Operands& operands, std::size_t input, DType dtype, std::int64_t channels) {

@@ -50,21 +50,8 @@ void use_single_product(const Operands& operands, Requantization& it, const Laye
 void expect_kind_of_weights(const Operands& operands, Requantization& it, const LayerPlaces& places = {});
 
 /// The scale of each output channel of weights of int8, whose zero point is 0.
-[[nodiscard]] std::vector<float> symmetric_scales_of(const Argument& weights, std::int64_t channels);
-
-/// The real values of weights, which are float32 or quantized to int8, the latter also with a real input.
-struct RealWeights {
-  bool is_quantized = false;
-  std::vector<float> scales{};  ///< One for each output channel.
-  std::int32_t zero = 0;
-
-  [[nodiscard]] float of(const Pointers& at, std::int64_t i, std::int64_t channel) const {
-    if (!is_quantized) return at.input<float>(1)[i];
-    return scales[static_cast<std::size_t>(channel)] * static_cast<float>(at.input<std::int8_t>(1)[i] - zero);
-  }
-};
-
-[[nodiscard]] RealWeights real_weights_of(const Argument& weights, std::int64_t channels, std::size_t axis);
+[[nodiscard]] std::vector<float> symmetric_scales_of(const Argument& weights, std::int64_t channels,
+                                                     std::size_t axis);
 
 /// Refuses a bias of another type or size; it may be left out.
 void expect_bias(const Operands& operands, std::size_t input, DType dtype, std::int64_t channels);

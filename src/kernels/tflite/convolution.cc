@@ -1,21 +1,28 @@
 // CONV_2D and DEPTHWISE_CONV_2D of int8, uint8, int16 and float32, with dilation and fused activations, CONV_2D also in
-// groups. Int8 weights of a float32 convolution stand for their real values.
+// groups.
 //
 // Gathers the inputs under the window of each output place, 0 in the padding. For integers, each output
 // channel is then a dot product of two contiguous runs. For float32, channels are summed side by side, so
 // that each sums in the order of the window and the compiler can vectorize a loop over channels. Depthwise,
 // the loop over channels is the innermost one of the data.
 //
+// Where the input is float32 and the weights are int8 (dynamic-range quantization), each image is rounded to 8 bits
+// with a scale of its own; sums of products are integers. That is what LiteRT computes: with a zero point if each
+// channel of the weights has a scale.
+//
 // Cost: output elements * taps * input channels of a group. Source: the TensorFlow Lite 8-bit quantization
 // specification; order of sums as in TensorFlow Lite's reference kernels.
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "kernels/rows.h"
 #include "kernels/tflite/channels.h"
 #include "kernels/tflite/families.h"
+#include "kernels/tflite/hybrid.h"
 #include "kernels/tflite/window.h"
 
 namespace stowage::kernels {
@@ -147,18 +154,19 @@ Kernel integer_convolution(const Operands& operands, Convolution it, Requantizat
   return it.kernel(sizeof(Number), run, size * static_cast<Bytes>(sizeof(std::int16_t)));
 }
 
-Kernel float_convolution(const Operands& operands, Convolution it, RealWeights real) {
+Kernel float_convolution(const Operands& operands, Convolution it) {
   expect_bias(operands, 2, DType::float32, it.out_channels);
   const RealLimits limits = real_activation_limits(operands);
   const std::int64_t size = it.taps() * it.group_inputs();
-  const auto run = [it, limits, size, real = std::move(real)](const RowPointers& at) {
+  const auto run = [it, limits, size](const RowPointers& at) {
+    const auto* const given = at.whole.input<float>(1);
     const auto* const bias = at.whole.input<float>(2);
     const std::int64_t outputs = it.group_outputs();
     auto* const sums = reinterpret_cast<float*>(at.whole.scratch);
     float* const weights = sums + outputs;  // of each group, output channels innermost
     for (std::int64_t c = 0; c < it.out_channels; ++c)
       for (std::int64_t k = 0; k < size; ++k)
-        weights[(c / outputs * size + k) * outputs + c % outputs] = real.of(at.whole, c * size + k, c);
+        weights[(c / outputs * size + k) * outputs + c % outputs] = given[c * size + k];
     it.for_places<float>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, float* out) {
       for (std::int64_t g = 0; g < it.groups; ++g) {
         std::fill_n(sums, outputs, 0.0F);
@@ -232,6 +240,68 @@ Kernel float_depthwise(const Operands& operands, Convolution it, std::int64_t mu
   return it.kernel(sizeof(float), run, it.out_channels * static_cast<Bytes>(sizeof(float)));
 }
 
+/// The weights of a channel, and those under a tap, are so many elements apart; those of input channels follow each
+/// other.
+struct HybridWeights {
+  std::int64_t channel_step = 0;
+  std::int64_t tap_step = 0;
+  std::vector<float> scales{};  ///< One for each output channel.
+  bool has_zero_point = false;  ///< Images are rounded with one.
+};
+
+/// All images as bytes without their zero points, in scratch memory.
+std::vector<float> round_images(const Pointers& at, const Image& images, bool has_zero_point) {
+  std::vector<float> scales;
+  const std::int64_t size = images.rows * images.row;
+  auto* bytes = reinterpret_cast<std::int16_t*>(at.scratch);
+  for (std::int64_t b = 0; b < images.batches; ++b) {
+    const std::span<const float> image(at.input<float>(0) + b * size, static_cast<std::size_t>(size));
+    const ByteScale by = byte_scale_of(image, has_zero_point);
+    bytes = std::ranges::transform(image, bytes, [&](float x) { return by.without_zero(x); }).out;
+    scales.push_back(by.scale);
+  }
+  return scales;
+}
+
+Kernel hybrid_convolution(const Operands& operands, const Convolution& it, const HybridWeights& weights) {
+  expect_bias(operands, 2, DType::float32, it.out_channels);
+  const Image in{.batches = it.batches,
+                 .rows = it.height.in,
+                 .row = it.width.in * it.in_channels,
+                 .element = sizeof(std::int16_t)};
+  const Image out{.batches = it.batches,
+                  .rows = it.height.out,
+                  .row = it.width.out * it.out_channels,
+                  .element = sizeof(float)};
+  const auto run = [=, limits = real_activation_limits(operands)](const Pointers& at) {
+    const std::vector<float> scales = round_images(at, in, weights.has_zero_point);
+    const auto from = rows_of(in, static_cast<const std::byte*>(at.scratch));
+    const auto to = rows_of(out, at.outputs[0]);
+    const RowPointers rows{.input = from, .output = to, .begin = 0, .end = out.rows, .whole = at};
+    const auto* const data = at.input<std::int8_t>(1);
+    const auto* const bias = at.input<float>(2);
+    std::vector<std::int32_t> sums(static_cast<std::size_t>(it.out_channels));
+    it.for_places<float>(rows, [&](std::int64_t b, std::int64_t y, std::int64_t x, float* output) {
+      std::ranges::fill(sums, 0);
+      it.for_taps<std::int16_t>(rows, b, y, x, [&](std::int64_t tap, const std::int16_t* numbers) {
+        for (std::int64_t c = 0; c < it.out_channels; ++c) {
+          const std::int16_t* const own = numbers + c / it.group_outputs() * it.group_inputs();
+          std::int32_t& sum = sums[static_cast<std::size_t>(c)];
+          const std::int8_t* const taken = data + c * weights.channel_step + tap * weights.tap_step;
+          sum = sum_of<std::int32_t>(sum, dot(own, taken, it.group_inputs()));
+        }
+      });
+      for (std::int64_t c = 0; c < it.out_channels; ++c) {
+        const auto i = static_cast<std::size_t>(c);
+        const float real =
+            static_cast<float>(sums[i]) * weights.scales[i] * scales[static_cast<std::size_t>(b)];
+        output[c] = limits.clamp(real + (bias == nullptr ? 0.0F : bias[c]));
+      }
+    });
+  };
+  return {.run = run, .scratch = in.batches * in.rows * in.row * in.element};
+}
+
 enum class Precision : std::uint8_t { integer, real_input, float32 };
 
 Precision precision_of(const Operands& operands) {
@@ -253,8 +323,15 @@ Kernel prepare_conv_2d(const Signature& signature) {
   const Precision precision = precision_of(operands);
   Convolution it = convolution_of(operands, input, weights, operands.output());
   expect_weights(it, weights);
-  if (precision != Precision::integer)
-    return float_convolution(operands, it, real_weights_of(weights, it.out_channels, 0));
+  if (precision == Precision::float32) return float_convolution(operands, it);
+  if (precision == Precision::real_input) {
+    const std::int64_t size = it.taps() * it.group_inputs();
+    return hybrid_convolution(operands, it,
+                              {.channel_step = size,
+                               .tap_step = it.group_inputs(),
+                               .scales = symmetric_scales_of(weights, it.out_channels, 0),
+                               .has_zero_point = has_scale_of_each_channel(weights)});
+  }
   Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 0);
   expect_kind_of_weights(operands, quantization);
   return for_integer_layer(operands, {}, [&]<typename Number, typename Weight, typename Sum>() {
@@ -267,14 +344,21 @@ Kernel prepare_depthwise_conv_2d(const Signature& signature) {
   const Argument& input = operands.input(0);
   const Argument& weights = operands.input(1);
   const Precision precision = precision_of(operands);
-  const Convolution it = convolution_of(operands, input, weights, operands.output());
+  Convolution it = convolution_of(operands, input, weights, operands.output());
   if (weights.shape[0] != 1 || weights.shape[3] != it.out_channels)
     refuse("its weights are for {} times {} channels, expected 1 times {}", weights.shape[0],
            weights.shape[3], it.out_channels);
   if (it.in_channels < 1 || it.out_channels % it.in_channels != 0)
     refuse("{} input channels do not divide {} output channels", it.in_channels, it.out_channels);
   const std::int64_t multiplier = it.out_channels / it.in_channels;
-  if (precision == Precision::real_input) refuse("weights int8 of a float32 input are not supported");
+  if (precision == Precision::real_input) {
+    it.groups = it.in_channels;
+    return hybrid_convolution(operands, it,
+                              {.channel_step = 1,
+                               .tap_step = it.out_channels,
+                               .scales = symmetric_scales_of(weights, it.out_channels, 3),
+                               .has_zero_point = has_scale_of_each_channel(weights)});
+  }
   if (precision == Precision::float32) return float_depthwise(operands, it, multiplier);
   Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 3);
   expect_kind_of_weights(operands, quantization);

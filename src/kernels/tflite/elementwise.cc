@@ -19,14 +19,8 @@ struct Ceiling {
 struct Cosine {
   float operator()(float x) const { return std::cos(x); }
 };
-struct Exponential {
-  float operator()(float x) const { return std::exp(x); }
-};
 struct Floor {
   float operator()(float x) const { return std::floor(x); }
-};
-struct Logarithm {
-  float operator()(float x) const { return std::log(x); }
 };
 struct Negative {
   float operator()(float x) const { return -x; }
@@ -64,8 +58,7 @@ Kernel quantized_absolute(const Operands& operands) {
   const Affine input = affine_of(operands.input(0));
   const Affine output = affine_of(operands.output());
   const bool is_scaled = input.scale != output.scale;
-  const Multiplier factor =
-      multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
+  const Multiplier factor = ratio_of(input.scale, output.scale, false);
   return unary_kernel<Number, Number>(operands, [=](Number x) {
     const std::int32_t distance = std::abs(x - input.zero_point);
     const std::int32_t scaled = is_scaled ? scale(distance, factor) : distance;
@@ -99,9 +92,7 @@ TablePart elementwise_kernels() {
   return {{"ABS", prepare_abs},
           {"CEIL", prepare_function<Ceiling>},
           {"COS", prepare_function<Cosine>},
-          {"EXP", prepare_function<Exponential>},
           {"FLOOR", prepare_function<Floor>},
-          {"LOG", prepare_function<Logarithm>},
           {"LOGICAL_NOT", prepare_not},
           {"NEG", prepare_function<Negative>},
           {"ROUND", prepare_function<Round>},

@@ -25,5 +25,6 @@ namespace stowage::kernels {
 [[nodiscard]] TablePart quantize_kernels();
 [[nodiscard]] TablePart variable_kernels();
 [[nodiscard]] TablePart fourier_kernels();
+[[nodiscard]] TablePart detection_kernels();
 
 }  // namespace stowage::kernels

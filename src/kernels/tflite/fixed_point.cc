@@ -41,6 +41,11 @@ Multiplier multiplier_of(double factor) {
   return result;
 }
 
+Multiplier ratio_of(float scale, float other, bool is_double) {
+  return multiplier_of(is_double ? static_cast<double>(scale) / static_cast<double>(other)
+                                 : static_cast<double>(scale / other));
+}
+
 Multiplier shared_out(Multiplier factor, std::int64_t count) {
   constexpr int most = 32;
   int bits = 63 - std::countl_zero(static_cast<std::uint64_t>(count));

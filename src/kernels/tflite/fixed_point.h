@@ -25,6 +25,9 @@ struct Multiplier {
 /// Refuses factors that are too large or NaN.
 [[nodiscard]] Multiplier multiplier_of(double factor);
 
+/// The ratio of two scales. TensorFlow Lite Micro divides in double precision where LiteRT does it in single precision.
+[[nodiscard]] Multiplier ratio_of(float scale, float other, bool is_double);
+
 /// Converts the factor of a sum of `count` numbers to that of their mean.
 [[nodiscard]] Multiplier shared_out(Multiplier factor, std::int64_t count);
 

@@ -10,13 +10,13 @@
 // may be one apart.
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "kernels/tflite/channels.h"
 #include "kernels/tflite/families.h"
+#include "kernels/tflite/hybrid.h"
 
 namespace stowage::kernels {
 namespace {
@@ -58,50 +58,6 @@ void multiply_real(const Layer& layer, const RealLimits& limits, const Pointers&
   }
 }
 
-/// The nearest integer from `least` to 127; of what is no number, `least`.
-template <typename Real>
-std::int32_t byte_of(Real x, std::int32_t least) {
-  const Real rounded = std::round(x);
-  if (!(rounded > static_cast<Real>(least))) return least;
-  return rounded < 127 ? static_cast<std::int32_t>(rounded) : 127;
-}
-
-/// How a row of reals is rounded to 8 bits: x is about scale * (byte - zero).
-struct RowScale {
-  float scale = 1;
-  float inverse = 0;  ///< 0 for a row of zeros.
-  std::int32_t zero = 0;
-  std::int32_t least = -127;
-
-  [[nodiscard]] std::int16_t without_zero(float x) const {
-    return static_cast<std::int16_t>(byte_of(static_cast<float>(zero) + x * inverse, least) - zero);
-  }
-};
-
-RowScale row_scale(std::span<const float> row, bool has_zero_point) {
-  float low = 0;
-  float high = 0;
-  for (const float x : row) {
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-  if (low == high) return {};
-  if (!has_zero_point) {
-    const float range = std::max(-low, high);
-    return {.scale = range / 127, .inverse = 127 / range};
-  }
-  const double scale = (static_cast<double>(high) - static_cast<double>(low)) / 255;
-  const double from_low = -128 - static_cast<double>(low) / scale;
-  const double from_high = 127 - static_cast<double>(high) / scale;
-  // The one of them that is rounded less.
-  const double low_error = 128 + std::abs(static_cast<double>(low) / scale);
-  const double high_error = 127 + std::abs(static_cast<double>(high) / scale);
-  return {.scale = static_cast<float>(scale),
-          .inverse = 1 / static_cast<float>(scale),
-          .zero = byte_of(low_error < high_error ? from_low : from_high, -128),
-          .least = -128};
-}
-
 /// Rows of reals times weights of int8.
 struct HybridLayer {
   Layer layer;
@@ -116,7 +72,7 @@ struct HybridLayer {
     for (std::int64_t b = 0; b < layer.batches; ++b) {
       const std::span<const float> row(at.input<float>(0) + b * layer.length,
                                        static_cast<std::size_t>(layer.length));
-      const RowScale by = row_scale(row, has_zero_point);
+      const ByteScale by = byte_scale_of(row, has_zero_point);
       std::ranges::transform(row, bytes, [&](float x) { return by.without_zero(x); });
       for (std::int64_t o = 0; o < layer.outputs; ++o) {
         const auto sum = static_cast<float>(dot(bytes, weights + o * layer.length, layer.length));
@@ -157,7 +113,7 @@ Kernel hybrid_layer(const Operands& operands, const Layer& layer) {
   HybridLayer it{.layer = layer,
                  .has_zero_point = operands.flag("asymmetric_quantize_inputs"),
                  .limits = real_activation_limits(operands),
-                 .scales = symmetric_scales_of(operands.input(1), layer.outputs)};
+                 .scales = symmetric_scales_of(operands.input(1), layer.outputs, 0)};
   return {.run = [it = std::move(it)](const Pointers& at) { it.run(at); },
           .scratch = layer.length * static_cast<Bytes>(sizeof(std::int16_t))};
 }

@@ -1,4 +1,4 @@
-// AVERAGE_POOL_2D and MAX_POOL_2D of int8, uint8, int16 and float32.
+// AVERAGE_POOL_2D and MAX_POOL_2D of int8, uint8, int16 and float32, and L2_POOL_2D of float32.
 //
 // Ignores the padding: an average only counts elements of the input; averages of integers round with
 // halves away from zero.
@@ -6,6 +6,7 @@
 // Cost: output elements * taps. Source: TensorFlow Lite's reference kernels.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -174,10 +175,25 @@ Kernel prepare_pool(const Signature& signature) {
   });
 }
 
+/// The root of the average of squares.
+Kernel prepare_root_pool(const Signature& signature) {
+  const Operands operands(signature);
+  const Pool it = pool_of(operands);
+  expect_few_taps(it, element_size(operands.output().dtype));
+  if (operands.output().dtype != DType::float32) refuse_type(operands);
+  return pool_kernel<float>(
+      it, 0.0F, [](float sum, float number) { return sum + number * number; },
+      [limits = real_activation_limits(operands)](float sum, std::int32_t count) {
+        return limits.clamp(std::sqrt(average(sum, count)));
+      });
+}
+
 }  // namespace
 
 TablePart pooling_kernels() {
-  return {{"AVERAGE_POOL_2D", prepare_pool<true>}, {"MAX_POOL_2D", prepare_pool<false>}};
+  return {{"AVERAGE_POOL_2D", prepare_pool<true>},
+          {"L2_POOL_2D", prepare_root_pool},
+          {"MAX_POOL_2D", prepare_pool<false>}};
 }
 
 }  // namespace stowage::kernels

@@ -1,4 +1,4 @@
-// BATCH_MATMUL and L2_NORMALIZATION of int8, uint8 and float32.
+// BATCH_MATMUL and L2_NORMALIZATION of int8, uint8 and float32, and LOCAL_RESPONSE_NORMALIZATION of float32.
 //
 // Outer dimensions of matrices are broadcast to an output. Newton's iteration for 1 / sqrt inverts the
 // norm of numbers of 8 bits, five times from 1, in 32 bits.
@@ -136,7 +136,7 @@ Multiplier inverse_root(std::int32_t x) {
   return {root.raw(), -shift};
 }
 
-/// Normalizes a row to scale 1/128.
+/// Normalizes a row to scale 1/128. Of uint8, that factor comes first.
 template <typename Number>
 void normalize(std::int32_t zero_point, const Number* input, Number* output, std::int64_t length) {
   constexpr int fraction_bits = 7;
@@ -144,9 +144,12 @@ void normalize(std::int32_t zero_point, const Number* input, Number* output, std
   for (std::int64_t i = 0; i < length; ++i)
     squares += static_cast<std::uint32_t>((input[i] - zero_point) * (input[i] - zero_point));
   Multiplier factor = inverse_root(static_cast<std::int32_t>(squares));
-  factor.shift += fraction_bits;
-  for (std::int64_t i = 0; i < length; ++i)
-    output[i] = nearest_of<Number>(scale(input[i] - zero_point, factor) + middle_of<Number>);
+  constexpr bool is_signed = std::numeric_limits<Number>::is_signed;
+  if (is_signed) factor.shift += fraction_bits;
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int32_t distance = (input[i] - zero_point) * (is_signed ? 1 : 1 << fraction_bits);
+    output[i] = nearest_of<Number>(scale(distance, factor) + middle_of<Number>);
+  }
 }
 
 void normalize(const float* input, float* output, std::int64_t length) {
@@ -194,10 +197,43 @@ Kernel prepare_l2_normalization(const Signature& signature) {
   });
 }
 
+/// x * (bias + alpha * the sum of squares of the channels next to it) ^ -beta.
+Kernel prepare_local_response(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(1, 1);
+  operands.expect_alike(0);
+  const Shape& shape = operands.input(0).shape;
+  operands.expect_shape(operands.output(), shape, "output");
+  if (shape.empty()) refuse("its input has no dimension");
+  if (operands.output().dtype != DType::float32) refuse_type(operands);
+  const std::int64_t channels = shape.back();
+  const std::int64_t rows = count_of(shape, 0, shape.size() - 1);
+  const std::int64_t radius = operands.integer("radius");
+  if (radius < 0) refuse("its radius is {}", radius);
+  const float bias = operands.real("bias");
+  const float alpha = operands.real("alpha");
+  const float beta = operands.real("beta");
+  return {.run = [=, radius = std::min(radius, channels)](const Pointers& at) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* const input = at.input<float>(0) + row * channels;
+      float* const output = at.output<float>(0) + row * channels;
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const std::int64_t end = std::min(c + radius + 1, channels);
+        float squares = 0;
+        for (std::int64_t i = std::max<std::int64_t>(c - radius, 0); i < end; ++i)
+          squares += input[i] * input[i];
+        output[c] = input[c] * std::pow(bias + alpha * squares, -beta);
+      }
+    }
+  }};
+}
+
 }  // namespace
 
 TablePart product_kernels() {
-  return {{"BATCH_MATMUL", prepare_batch_matmul}, {"L2_NORMALIZATION", prepare_l2_normalization}};
+  return {{"BATCH_MATMUL", prepare_batch_matmul},
+          {"L2_NORMALIZATION", prepare_l2_normalization},
+          {"LOCAL_RESPONSE_NORMALIZATION", prepare_local_response}};
 }
 
 }  // namespace stowage::kernels

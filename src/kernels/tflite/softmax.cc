@@ -234,6 +234,35 @@ WideSoftmax wide_softmax_of(const Operands& operands) {
           .reciprocal = lines_of(0, 1, [](float x) { return 1 / (1 + x); })};
 }
 
-TablePart softmax_kernels() { return {{"SOFTMAX", prepare_softmax}}; }
+namespace {
+
+/// Of float32: the logarithms of its results.
+Kernel prepare_log_softmax(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(1, 1);
+  operands.expect_alike(0);
+  const Shape& shape = operands.input(0).shape;
+  operands.expect_shape(operands.output(), shape, "output");
+  if (shape.empty()) refuse("its input has no dimension");
+  if (operands.output().dtype != DType::float32) refuse_type(operands);
+  const std::int64_t length = shape.back();
+  const std::int64_t rows = count_of(shape, 0, shape.size() - 1);
+  return {.run = [=](const Pointers& at) {
+    if (length == 0) return;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* const input = at.input<float>(0) + row * length;
+      float* const output = at.output<float>(0) + row * length;
+      const float most = *std::max_element(input, input + length);
+      float sum = 0;
+      for (std::int64_t i = 0; i < length; ++i) sum += std::exp(input[i] - most);
+      const float log_sum = std::log(sum);
+      for (std::int64_t i = 0; i < length; ++i) output[i] = input[i] - most - log_sum;
+    }
+  }};
+}
+
+}  // namespace
+
+TablePart softmax_kernels() { return {{"LOG_SOFTMAX", prepare_log_softmax}, {"SOFTMAX", prepare_softmax}}; }
 
 }  // namespace stowage::kernels

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/kernel.h"
+
+namespace stowage::kernels {
+
+/// How real numbers are rounded to 8 bits when they are there (dynamic-range quantization): x is about
+/// scale * (byte - zero).
+struct ByteScale {
+  float scale = 1;
+  float inverse = 0;  ///< 0 if all numbers are zeros.
+  std::int32_t zero = 0;
+  std::int32_t least = -127;
+
+  /// The byte of a number, less the zero point.
+  [[nodiscard]] std::int16_t without_zero(float x) const;
+};
+
+/// The scale of these numbers. Without a zero point, bytes of both signs are alike.
+[[nodiscard]] ByteScale byte_scale_of(std::span<const float> numbers, bool has_zero_point);
+
+/// Then LiteRT rounds what convolutions read with a zero point.
+[[nodiscard]] inline bool has_scale_of_each_channel(const Argument& weights) {
+  return weights.quantization != nullptr && weights.quantization->scales.size() > 1;
+}
+
+}  // namespace stowage::kernels
