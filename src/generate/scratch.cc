@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "generate/cmsis_nn.h"
 #include "generate/fourier.h"
+#include "generate/recurrent.h"
 #include "import/readers.h"
 #include "kernels/kernel.h"
 #include "run/program.h"
@@ -18,9 +20,12 @@ namespace stowage {
 namespace {
 
 Bytes scratch_of(const Operator& op, const kernels::Signature& signature, CKernels kernels, bool by_rows) {
-  return op.type == "RFFT2D" ? generate::fourier_scratch(signature)
-                             : generate::cmsis_nn_scratch(op, signature, kernels, by_rows);
+  if (op.type == "RFFT2D") return generate::fourier_scratch(signature);
+  if (generate::is_recurrent(op.type)) return generate::recurrent_scratch(op.type, signature);
+  return generate::cmsis_nn_scratch(op, signature, kernels, by_rows);
 }
+
+bool has_own_scratch(std::string_view type) { return type == "RFFT2D" || generate::is_recurrent(type); }
 
 }  // namespace
 
@@ -29,7 +34,7 @@ void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows,
   if (network.graph().subgraphs.empty()) return;
   const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
   const auto needs_none = [&](const Operator& op) {
-    return op.folded || (kernels == CKernels::portable && op.type != "RFFT2D") ||
+    return op.folded || (kernels == CKernels::portable && !has_own_scratch(op.type)) ||
            std::ranges::find(externs, op.type) != externs.end();
   };
   if (std::ranges::all_of(operators, needs_none)) return;

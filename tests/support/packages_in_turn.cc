@@ -55,6 +55,7 @@ std::ptrdiff_t expect_bits_of_the_interpreter(std::uint64_t wanted,
     try {
       Network network = make(seed);
       run_carriers_whole(network);
+      add_scratch_of_kernels(network, CKernels::portable, false, {});
       const Plan plan = plan_in_turn(network, seed, axes);
       const Package package = generate_package(network, plan, {.name = name, .cases = 2, .seed = seed});
       callers += std::ranges::any_of(package.files, [&](const GeneratedFile& file) {
