@@ -38,10 +38,7 @@ std::string roots_for(Writer& writer, std::int64_t size) {
 
 void emit_fourier(Writer& writer) {
   const Spectrum it = kernels::spectrum_of(writer.signature());
-  if (writer.kind().subgraph != 0) refuse("it is in a body, which has no scratch memory");
-  const auto scratch = writer.planned_scratch(bytes_for(it), sizeof(double));
-  if (!scratch)
-    refuse("its plan has no scratch memory for it; `stowage generate` without --plan makes one that has");
+  const std::string scratch = writer.needed_scratch(bytes_for(it), sizeof(double));
   const Operand in = writer.input(0);
   const Operand out = writer.output();
   expect_countable(in);
@@ -52,7 +49,7 @@ void emit_fourier(Writer& writer) {
       writer.layer("stowage_fourier_shape",
                    fmt::format("{}, {}, {}, {}, {}, {}, {}", it.images, it.rows, it.columns, it.height,
                                it.width, roots_for(writer, it.width), roots_for(writer, it.height))),
-      in.at, out.at, *scratch));
+      in.at, out.at, scratch));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Plans networks for their C. Plans that no C can be generated for are made again: first with rows in rings if there are
 // several memories, then without blocks, then with rows along the natural axes, then with operators as wholes that have C
-// only so. Cost: up to four plans, one for each time that there are such operators, and one with rings in a quarter of the
-// time.
+// only so, and at last a network with bodies without rows. Cost: up to five plans, one for each time that there are such
+// operators, and one with rings in a quarter of the time.
 
 #include <fmt/format.h>
 
@@ -70,6 +70,10 @@ bool run_whole(Network& network, const std::vector<std::size_t>& operators) {
   return is_changed;
 }
 
+bool has_bodies(const std::vector<Network>& networks) {
+  return std::ranges::any_of(networks, [](const Network& it) { return it.graph().subgraphs.size() > 1; });
+}
+
 PlannedPackage planned_as_asked(std::vector<Network> networks, PlanOptions options,
                                 const GenerateOptions& wanted, const NoteOfPlanning& note) {
   for (;;) {
@@ -89,6 +93,10 @@ PlannedPackage planned_as_asked(std::vector<Network> networks, PlanOptions optio
       const auto* const refused = dynamic_cast<const generate::RowsRefused*>(&error);
       if (!less && refused != nullptr && networks.size() == 1 && run_whole(networks[0], refused->operators()))
         less = "with these operators as wholes";
+      if (!less && options.stream && options.io != Io::rows && has_bodies(networks)) {
+        options.stream.reset();
+        less = "without rows";
+      }
       if (!less) throw;
       if (note) note(error.what(), *less);
     }
@@ -144,18 +152,10 @@ PlannedPackage plan_package(std::vector<Network> networks, const PlanOptions& op
     add_scratch_of_kernels(network, wanted.kernels, options.stream.has_value(), wanted.externs);
     run_carriers_whole(network, wanted.externs);
   }
-  PlanOptions own = options;
-  const auto has_bodies = [](const Network& network) { return network.graph().subgraphs.size() > 1; };
-  if (const auto it = std::ranges::find_if(networks, has_bodies); own.stream && it != networks.end()) {
-    if (own.io == Io::rows)
-      throw UsageError(fmt::format("network '{}' has operators with bodies, which C does not run by rows",
-                                   it->graph().name));
-    own.stream.reset();
-  }
-  PlannedPackage made = planned_as_asked(networks, own, wanted, note);
-  const bool is_free = own.stream && own.stream->layout == StreamLayout::automatic;
+  PlannedPackage made = planned_as_asked(networks, options, wanted, note);
+  const bool is_free = options.stream && options.stream->layout == StreamLayout::automatic;
   if (is_free && networks.size() == 1 && !made.package.files.empty() && is_streamed(made.planned.plan))
-    weigh_rings(networks, own, wanted, note, made);
+    weigh_rings(networks, options, wanted, note, made);
   return made;
 }
 

@@ -12,6 +12,7 @@
 #include "generate/cmsis_nn.h"
 #include "generate/detection.h"
 #include "generate/fourier.h"
+#include "generate/recurrent.h"
 #include "generate/windows.h"
 #include "import/readers.h"
 #include "kernels/kernel.h"
@@ -32,6 +33,7 @@ const std::map<std::string_view, Bytes (*)(const kernels::Signature&)>& askers()
 }
 
 Bytes scratch_of(const Operator& op, const kernels::Signature& signature, CKernels kernels, bool by_rows) {
+  if (generate::is_recurrent(op.type)) return generate::recurrent_scratch(op.type, signature);
   const auto own = askers().find(op.type);
   const Bytes bytes = own == askers().end() ? 0 : own->second(signature);
   return bytes > 0 ? bytes : generate::cmsis_nn_scratch(op, signature, kernels, by_rows);
@@ -43,8 +45,8 @@ bool may_ask(const Graph& graph, const Operator& op) {
     return i < op.inputs.size() && op.inputs[i] ? graph.tensors[*op.inputs[i]].dtype : DType::unknown;
   };
   const bool is_convolution = op.type.ends_with("CONV_2D");
-  return askers().contains(op.type) &&
-         (!is_convolution || (dtype_of(0) == DType::float32 && dtype_of(1) == DType::int8));
+  const bool is_hybrid = dtype_of(0) == DType::float32 && dtype_of(1) == DType::int8;
+  return generate::is_recurrent(op.type) || (askers().contains(op.type) && (!is_convolution || is_hybrid));
 }
 
 }  // namespace

@@ -250,6 +250,8 @@ class Writer {
   }
   /// The first part of that with so many bytes, as a C expression of its bytes. Refuses one that is not aligned so.
   [[nodiscard]] std::optional<std::string> planned_scratch(Bytes wanted, Bytes alignment) const;
+  /// The same; refuses a plan that has none.
+  [[nodiscard]] std::string needed_scratch(Bytes wanted, Bytes alignment) const;
   /// An input that the operator changes: state.
   [[nodiscard]] Operand state(std::size_t i);
   /// Row `index` (a C expression) along an axis.
@@ -360,6 +362,7 @@ struct EmitEntry {
   std::string_view type{};
   Emit emit = nullptr;
   RowHandling rows = RowHandling::alike;
+  bool needs_first_output = true;  ///< Else it may be left out if there is another.
 };
 
 using EmitPart = std::vector<EmitEntry>;

@@ -142,6 +142,12 @@ std::optional<std::string> Writer::planned_scratch(Bytes wanted, Bytes alignment
   return std::nullopt;
 }
 
+std::string Writer::needed_scratch(Bytes wanted, Bytes alignment) const {
+  if (kind_.subgraph != 0) refuse("it is in a body, which has no scratch memory");
+  if (auto planned = planned_scratch(wanted, alignment)) return std::move(*planned);
+  refuse("its plan has no scratch memory for it; `stowage generate` without --plan makes one that has");
+}
+
 bool Writer::is_in_one_piece(TensorId tensor) const {
   if (sources_.is_constant(tensor)) return true;
   return sources_.repeats_of(tensor) == nullptr && sources_.storage(tensor).is_contiguous();
@@ -361,6 +367,14 @@ bool changes_state(const Sources& sources, const Operator& op) {
   });
 }
 
+/// An extern operator has the outputs that it has.
+void expect_outputs(const Sources& sources, const Operator& op, const EmitEntry& entry) {
+  if (changes_state(sources, op) || (!op.outputs.empty() && op.outputs[0])) return;
+  if (std::ranges::none_of(op.outputs, [](const auto& output) { return output.has_value(); }))
+    refuse("it has no output");
+  if (entry.needs_first_output) refuse("its first output is left out");
+}
+
 }  // namespace
 
 Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
@@ -387,8 +401,7 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   const Operator& op = op_of(sources.network().graph(), kind);
   const auto found = table.find(op.type);
   if (!is_extern && found == table.end()) refuse("there is no generated kernel for {}", op.type);
-  if (!is_extern && !changes_state(sources, op) && (op.outputs.empty() || !op.outputs[0]))
-    refuse("it has no output");
+  if (!is_extern) expect_outputs(sources, op, found->second);
   Writer writer(sources, kind);
   if (is_extern) {
     emit_extern(writer);

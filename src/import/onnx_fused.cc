@@ -3,6 +3,7 @@
 //
 //     FusedConv, FusedGemm                            Conv or Gemm, Add, an activation
 //     DynamicQuantizeMatMul, MatMulIntegerToFloat     DynamicQuantizeLinear, MatMulInteger, Cast, Mul, Add
+//     Attention, QAttention, MultiHeadAttention       see onnx_fused_attention.cc
 //
 // An activation may write over its input, so a plan is no larger. Integers of dynamic products, which onnxruntime has in
 // memory of its own, are in the plan. Source: the document ContribOperators.md of onnxruntime. Cost: linear.
@@ -10,14 +11,15 @@
 #include "import/onnx_fused.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "operators/shapes.h"
+#include "import/onnx_fused_attention.h"
+#include "import/onnx_known_values.h"
+#include "import/onnx_made_nodes.h"
 
 namespace stowage::import {
 namespace {
@@ -48,21 +50,28 @@ const Activation activations[] = {{"Relu"},
 
 class Splitter {
  public:
-  Splitter(wire::ModelProto& model, std::int64_t version) : model_(model), version_(version) {}
+  Splitter(wire::ModelProto& model, std::int64_t version) : made_{.model = model, .version = version} {}
 
   void run(wire::GraphProto& graph) {
-    const auto outer = std::exchange(graph_, &graph);
-    std::vector<NodeProto> before = std::exchange(nodes_, {});
+    const auto outer = std::exchange(made_.graph, &graph);
+    std::vector<NodeProto> before = std::exchange(made_.nodes, {});
+    std::optional<KnownValues> known;
+    if (std::ranges::any_of(graph.node, is_attention)) known.emplace(graph);
     for (NodeProto& node : graph.node) {
-      if (split(node)) continue;
+      if (is_attention(node) ? split_attention(made_, *known, node) : split(node)) continue;
       for (AttributeProto& attribute : node.attribute) run_in(attribute);
-      nodes_.push_back(std::move(node));
+      made_.nodes.push_back(std::move(node));
     }
-    graph.node = std::exchange(nodes_, std::move(before));
-    graph_ = outer;
+    graph.node = std::exchange(made_.nodes, std::move(before));
+    made_.graph = outer;
   }
 
  private:
+  static bool is_attention(const NodeProto& node) {
+    return node.domain == "com.microsoft" && (node.op_type == "Attention" || node.op_type == "QAttention" ||
+                                              node.op_type == "MultiHeadAttention");
+  }
+
   /// Bodies may be shared, so others are put in their place where they change.
   void run_in(AttributeProto& attribute) {
     const auto changed = [&](AttributeProto::Graph& body) {
@@ -94,7 +103,7 @@ class Splitter {
     if (node.domain != "com.microsoft" || node.output.size() != 1) return false;
     if (node.op_type == "FusedConv") return split_layer(node, "Conv");
     if (node.op_type == "FusedGemm") return split_layer(node, "Gemm");
-    if (version_ < first_with_dynamic_products) return false;
+    if (made_.version < first_with_dynamic_products) return false;
     if (node.op_type == "DynamicQuantizeMatMul") return split_dynamic_product(node);
     if (node.op_type == "MatMulIntegerToFloat") return split_integer_product(node);
     return false;
@@ -108,14 +117,14 @@ class Splitter {
       if (!attribute.name.starts_with("activation")) layer.attribute.push_back(attribute);
     const std::string_view added = node.input.size() > 3 ? node.input[3] : std::string_view();
     layer.input.resize(std::min<std::size_t>(node.input.size(), 3));
-    std::string_view last = add(std::move(layer));
-    if (!added.empty()) last = add({.name = node.name, .op_type = "Add", .input = {last, added}});
+    std::string_view last = made_.add(std::move(layer));
+    if (!added.empty()) last = made_.add({.name = node.name, .op_type = "Add", .input = {last, added}});
     if (!activation->op_type.empty()) {
       NodeProto end = *activation;
       end.input.insert(end.input.begin(), last);
-      add(std::move(end));
+      made_.add(std::move(end));
     }
-    nodes_.back().output = node.output;
+    made_.name_last(node.output[0]);
     return true;
   }
 
@@ -129,12 +138,13 @@ class Splitter {
     const auto* const known =
         type == nullptr ? std::end(activations) : std::ranges::find(activations, *type, &Activation::type);
     if (known == std::end(activations)) return std::nullopt;
-    if (version_ < known->since || (known->is_of_gemm && node.op_type != "FusedGemm")) return std::nullopt;
+    if (made_.version < known->since || (known->is_of_gemm && node.op_type != "FusedGemm"))
+      return std::nullopt;
     made.op_type = known->type;
     for (std::size_t i = 0; i < known->parameters.size(); ++i) {
       const auto value = parameter_of(node, known->parameters[i], i);
-      if (known->type == "Clip" && version_ >= first_with_limits) {
-        made.input.push_back(value ? constant(*value) : std::string_view());
+      if (known->type == "Clip" && made_.version >= first_with_limits) {
+        made.input.push_back(value ? made_.constant(*value) : std::string_view());
       } else if (value) {
         made.attribute.push_back({.name = known->parameters[i], .value = *value});
       }
@@ -153,71 +163,30 @@ class Splitter {
   /// a, b, the scale of b; maybe its zero point and a bias.
   bool split_dynamic_product(const NodeProto& node) {
     if (node.input.size() < 3) return false;
-    const std::string_view scale = keep_name(), zero = keep_name();
+    const std::string_view scale = made_.keep_name(), zero = made_.keep_name();
     const std::string_view bytes =
-        add({.name = node.name, .op_type = "DynamicQuantizeLinear", .input = {node.input[0]}});
-    nodes_.back().output.insert(nodes_.back().output.end(), {scale, zero});
-    return scaled_product(node, {bytes, node.input[1], zero, input_of(node, 3)}, {scale, node.input[2]},
-                          input_of(node, 4));
+        made_.add({.name = node.name, .op_type = "DynamicQuantizeLinear", .input = {node.input[0]}});
+    std::vector<std::string_view>& outputs = made_.nodes.back().output;
+    outputs.insert(outputs.end(), {scale, zero});
+    made_.scaled_product(node.name, {bytes, node.input[1], zero, input_of(node, 3)}, {scale, node.input[2]},
+                         input_of(node, 4));
+    made_.name_last(node.output[0]);
+    return true;
   }
 
   /// a, b, their scales; maybe their zero points and a bias.
   bool split_integer_product(const NodeProto& node) {
     if (node.input.size() < 4) return false;
-    return scaled_product(node, {node.input[0], node.input[1], input_of(node, 4), input_of(node, 5)},
-                          {node.input[2], node.input[3]}, input_of(node, 6));
-  }
-
-  bool scaled_product(const NodeProto& node, std::vector<std::string_view> product,
-                      const std::vector<std::string_view>& scales, std::string_view bias) {
-    while (product.back().empty()) product.pop_back();
-    const std::string_view sums =
-        add({.name = node.name, .op_type = "MatMulInteger", .input = std::move(product)});
-    const std::string_view reals =
-        add({.name = node.name,
-             .op_type = "Cast",
-             .input = {sums},
-             .attribute = {{.name = "to", .value = std::int64_t{operators::element::float32}}}});
-    const std::string_view scale = add({.name = node.name, .op_type = "Mul", .input = scales});
-    const std::string_view result = add({.name = node.name, .op_type = "Mul", .input = {reals, scale}});
-    if (!bias.empty()) add({.name = node.name, .op_type = "Add", .input = {result, bias}});
-    nodes_.back().output = node.output;
+    made_.scaled_product(node.name, {node.input[0], node.input[1], input_of(node, 4), input_of(node, 5)},
+                         {node.input[2], node.input[3]}, input_of(node, 6));
+    made_.name_last(node.output[0]);
     return true;
-  }
-
-  static std::string_view input_of(const NodeProto& node, std::size_t i) {
-    return i < node.input.size() ? node.input[i] : std::string_view();
-  }
-
-  /// Appends a node and gives the name of its output.
-  std::string_view add(NodeProto node) {
-    node.output = {keep_name()};
-    nodes_.push_back(std::move(node));
-    return nodes_.back().output[0];
-  }
-
-  std::string_view keep_name() {
-    return model_.made_names.emplace_back("stowage.fused." + std::to_string(++made_));
-  }
-
-  std::string_view constant(float value) {
-    std::string bytes(sizeof value, '\0');
-    std::memcpy(bytes.data(), &value, sizeof value);
-    const std::string_view name = keep_name();
-    graph_->initializer.push_back({.name = name,
-                                   .data_type = operators::element::float32,
-                                   .raw_data = model_.made_names.emplace_back(std::move(bytes))});
-    return name;
   }
 
   static constexpr std::int64_t first_with_dynamic_products = 11;
   static constexpr std::int64_t first_with_limits = 11;  ///< Of Clip as inputs.
 
-  wire::ModelProto& model_;
-  wire::GraphProto* graph_ = nullptr;
-  std::int64_t version_;
-  std::vector<NodeProto> nodes_{};
-  std::size_t made_ = 0;
+  MadeNodes made_;
 };
 
 }  // namespace

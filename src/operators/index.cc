@@ -27,6 +27,17 @@ void expect_indices(const NodeContext& node, const Dim& size, std::size_t index 
   }
 }
 
+/// Throws Misfit if updates certainly have other dimensions.
+void expect_updates(const Dims& updates, const Dims& wanted) {
+  if (wanted.size() != updates.size())
+    misfit("the updates are of rank ", updates.size(), ", expected ", wanted.size());
+  for (std::size_t d = 0; d < wanted.size(); ++d) {
+    const Dim& given = updates[d];
+    if (given && wanted[d] && *given != *wanted[d])
+      misfit("dimension ", d, " of the updates has ", *given, ", expected ", *wanted[d]);
+  }
+}
+
 }  // namespace
 
 /// Updates have the dimensions of the indices but the last, then those of the data that no index names.
@@ -42,14 +53,21 @@ void scatter_blocks(NodeContext& node) {
     misfit("an index has ", named, " numbers, but the data ", data->size(), " dimensions");
   Dims wanted(indices->begin(), indices->end() - 1);
   wanted.insert(wanted.end(), data->begin() + static_cast<std::ptrdiff_t>(named), data->end());
-  if (wanted.size() != updates->size())
-    misfit("the updates are of rank ", updates->size(), ", expected ", wanted.size());
-  for (std::size_t d = 0; d < wanted.size(); ++d) {
-    const Dim& given = (*updates)[d];
-    if (given && wanted[d] && *given != *wanted[d])
-      misfit("dimension ", d, " of the updates has ", *given, ", expected ", *wanted[d]);
-  }
+  expect_updates(*updates, wanted);
   for (std::size_t d = 0; d < named; ++d) expect_indices(node, (*data)[d], d, named);
+}
+
+/// Updates have the shape of the indices, which are along one axis of the data.
+void scatter_elements(NodeContext& node) {
+  like_first(node);
+  const Dims* const data = node.dims(0);
+  const Dims* const indices = node.dims(1);
+  const Dims* const updates = node.dims(2);
+  if (data == nullptr || indices == nullptr || !node.always_runs()) return;
+  if (indices->size() != data->size())
+    misfit("the indices are of rank ", indices->size(), ", expected ", data->size());
+  expect_indices(node, (*data)[axis_in(node.integer("axis", 0), data->size())]);
+  if (updates != nullptr) expect_updates(*updates, *indices);
 }
 
 /// TFLite's may have dimensions of a batch in front, which data and indices share.
@@ -307,8 +325,8 @@ std::span<const Facts> index_family() {
       {.onnx = "RandomUniform", .shape = shapes::random},
       {.onnx = "RandomUniformLike", .shape = shapes::eye_like, .inputs = 1},
       {.onnx = "Range", .shape = shapes::range, .inputs = 3},
-      {.onnx = "Scatter", .shape = shapes::like_first, .inputs = 3, .in_place = InPlace::first},
-      {.onnx = "ScatterElements", .shape = shapes::like_first, .inputs = 3, .in_place = InPlace::first},
+      {.onnx = "Scatter", .shape = shapes::scatter_elements, .inputs = 3, .in_place = InPlace::first},
+      {.onnx = "ScatterElements", .shape = shapes::scatter_elements, .inputs = 3, .in_place = InPlace::first},
       {.onnx = "ScatterND", .shape = shapes::scatter_blocks, .inputs = 3, .in_place = InPlace::first},
       {.onnx = "TensorScatter", .shape = shapes::like_first, .inputs = 2, .in_place = InPlace::first},
       {.onnx = "com.microsoft.Gather", .shape = shapes::gather, .inputs = 2},

@@ -73,6 +73,7 @@ void gather_blocks(NodeContext& node);
 void gather_elements(NodeContext& node);
 void gather_slices(NodeContext& node);
 void scatter_blocks(NodeContext& node);
+void scatter_elements(NodeContext& node);
 void one_hot(NodeContext& node);
 void constant(NodeContext& node);
 void constant_of_shape(NodeContext& node);

@@ -142,12 +142,15 @@ class Spreading {
     for (const RowRead& read : along->reads) choose(*operator_at(op).inputs[read.input], read.axis);
   }
 
-  /// Spreads the axis of an input to the outputs that have it.
+  /// Spreads the axis of an input to the outputs that have it, along an axis of one row if there is no other.
   void spread_from(std::size_t op, TensorId t) {
     const stowage::Operator& source = operator_at(op);
-    for (const RowAxis& along : source.row_axes) {
-      for (const RowRead& read : along.reads) {
-        if (source.inputs[read.input] == t && axes_[t] == read.axis) choose_outputs(op, along.axis);
+    for (const bool has_one : {false, true}) {
+      for (const RowAxis& along : source.row_axes) {
+        if (has_one != ((*graph_.tensors[*source.outputs[0]].shape)[along.axis] == 1)) continue;
+        for (const RowRead& read : along.reads) {
+          if (source.inputs[read.input] == t && axes_[t] == read.axis) choose_outputs(op, along.axis);
+        }
       }
     }
     for (const CarriedAxis& along : source.carries) {

@@ -59,7 +59,8 @@ class Reading {
       const auto writer = writer_[*index_[t]];
       const bool is_backward = writer && model_.operators[*writer].backward;
       output.leaves = io_of(t) == Io::rows && graph_.tensors[t].bytes > 0 && !is_backward && !is_tied_[t];
-      output.stays = output.is_whole = !output.leaves;
+      output.stays = !output.leaves;
+      output.is_whole = output.is_whole || output.stays;
       if (options_.passed.contains(t) && io_of(t) == Io::rows && !output.leaves) output.bytes_per_row = 0;
     }
     for (Operator& op : model_.operators) run_once_between_wholes(op);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "c_packages.h"
@@ -92,6 +93,83 @@ TEST(GeneratePlanned, PlansAgainUntilNothingIsLeftToTakeAway) {
       (void)plan_package({chain_of_relus("Erf")}, options, {.name = "Not a C name", .cases = 0}, note),
       UsageError);
   EXPECT_TRUE(hows.empty()) << "wrong usage stays wrong";
+}
+
+Network network_of(testing::OnnxParts parts) {
+  return parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+}
+
+/// Of bytes: without rows 192, for input and output are no smaller.
+Network reshaped() {
+  return network_of({.nodes = {node("Relu", {"x"}, {"a"}), node("Reshape", {"a", "shape"}, {"b"}),
+                               node("Tanh", {"b"}, {"y"})},
+                     .inputs = {testing::tensor_value("x", {12, 4})},
+                     .outputs = {testing::tensor_value("y", {1, 12, 4})},
+                     .initializers = {testing::vector_of("shape", {1, 12, 4})}});
+}
+
+Network picked() {
+  onnx::TensorProto indices = testing::vector_of("i", {0, 1, 0, 3, 0, 0});
+  indices.set_dims(0, 3);
+  indices.add_dims(2);
+  return network_of(
+      {.nodes = {node("Relu", {"x"}, {"a"}), node("GatherND", {"a", "i"}, {"b"}), node("Tanh", {"b"}, {"y"}),
+                 node("GatherND", {"a", "i"}, {"z"})},
+       .inputs = {testing::tensor_value("x", {1, 4, 16, 16})},
+       .outputs = {testing::tensor_value("y", {3, 16, 16}), testing::tensor_value("z", {3, 16, 16})},
+       .initializers = {indices}});
+}
+
+/// Of a GRU in both directions only the last states.
+Network last_states() {
+  return network_of({.nodes = {node("Relu", {"x"}, {"a"}),
+                               node("GRU", {"a", "w", "r"}, {"", "y"},
+                                    {testing::attribute("hidden_size", std::int64_t{5}),
+                                     testing::attribute("direction", std::string("bidirectional"))})},
+                     .inputs = {testing::tensor_value("x", {12, 1, 4})},
+                     .outputs = {testing::tensor_value("y", {2, 1, 5})},
+                     .initializers = {testing::zeros("w", {2, 15, 4}), testing::zeros("r", {2, 15, 5})}});
+}
+
+Network branches_behind_windows() {
+  const auto branch = [](const char* type, const char* result) {
+    return testing::onnx_graph(
+        {.nodes = {node(type, {"b"}, {result})}, .outputs = {testing::tensor_value(result, {1, 2, 8, 8})}});
+  };
+  const testing::NodeAttributes fourth{testing::attribute("kernel_shape", Shape{4, 4}),
+                                       testing::attribute("strides", Shape{4, 4})};
+  return network_of({.nodes = {node("Relu", {"x"}, {"a"}), node("MaxPool", {"a"}, {"b"}, fourth),
+                               node("If", {"c"}, {"d"},
+                                    {testing::attribute("then_branch", branch("Neg", "e")),
+                                     testing::attribute("else_branch", branch("Tanh", "f"))}),
+                               node("Sigmoid", {"d"}, {"y"})},
+                     .inputs = {testing::tensor_value("x", {1, 2, 32, 32}),
+                                testing::tensor_value("c", {}, onnx::TensorProto::BOOL)},
+                     .outputs = {testing::tensor_value("y", {1, 2, 8, 8})}});
+}
+
+/// These run when all rows of their inputs are there, and rows leave from what they write.
+TEST(GeneratePlanned, RowsStandBesideOperatorsThatRunAsWholes) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  for (const auto& [name, network] :
+       {std::pair("reshaped", reshaped()), std::pair("picked", picked()), std::pair("last", last_states()),
+        std::pair("branches", branches_behind_windows())}) {
+    SCOPED_TRACE(name);
+    const PlannedPackage made = plan_package({network}, by_rows(), {.name = name});
+    EXPECT_EQ(made.no_rows, "");
+    EXPECT_TRUE(is_streamed(made.planned.plan));
+    if (made.no_rows.empty()) packages.add(name, made.package);
+  }
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+/// A dimension of one in front is no axis for rows.
+TEST(GeneratePlanned, RowsGoOnBehindADimensionOfOne) {
+  PlanOptions options = by_rows();
+  options.alignment = 1;
+  options.stream->axes = StreamAxes::natural;
+  EXPECT_EQ(plan_package({reshaped()}, options, {.name = "net", .cases = 0}).planned.plan.summary.peak, 16);
 }
 
 TEST(GeneratePlanned, CmsisNnTakesLinesOfImages) {

@@ -267,6 +267,13 @@ TEST(OnnxMisfits, UpdatesFitTheirIndices) {
   EXPECT_EQ(problem({2, 8}), "");
   expect_says(problem({2, 4}), "dimension 1 of the updates has 4, expected 8");
   expect_says(problem({2}), "the updates are of rank 1, expected 2");
+  const auto elements = [](const Shape& updates) {
+    return problem_with(node("ScatterElements", {"x", "i", "u"}, {"y"}), {4, 8},
+                        {column_of("i", {1, 2}), zeros("u", updates)});
+  };
+  EXPECT_EQ(elements({2, 1}), "");
+  expect_says(elements({2, 8}), "dimension 1 of the updates has 8, expected 1");
+  expect_says(elements({2}), "the updates are of rank 1, expected 2");
 }
 
 TEST(OnnxMisfits, IndicesAreInRange) {
@@ -277,6 +284,16 @@ TEST(OnnxMisfits, IndicesAreInRange) {
   expect_says(problem_with(node("ScatterND", {"x", "i", "u"}, {"y"}), {4, 8},
                            {column_of("i", {7}), zeros("u", {1, 8})}),
               said);
+  const auto scatter = [](std::int64_t index, std::int64_t axis) {
+    return problem_with(node("ScatterElements", {"x", "i", "u"}, {"y"}, {attribute("axis", axis)}), {4, 8},
+                        {column_of("i", {index}), zeros("u", {1, 1})});
+  };
+  expect_says(scatter(7, 0), said);
+  expect_says(scatter(-5, -2), "index is -5, expected one of 4 elements");
+  EXPECT_EQ(scatter(7, 1), "");
+  expect_says(problem_with(node("ScatterElements", {"x", "i", "u"}, {"y"}), {4, 8},
+                           {vector_of("i", {0}), zeros("u", {1})}),
+              "the indices are of rank 1, expected 2");
   EXPECT_EQ(problem_with(node("Gather", {"x", "i"}, {"y"}), {4, 8}, {vector_of("i", {-4, 3})}), "");
 }
 

@@ -78,6 +78,94 @@ TEST(OnnxFused, DynamicProducts) {
   EXPECT_EQ(types_of(product), (Types{"MatMulInteger", "Cast", "Mul", "Mul"}));
 }
 
+/// Two texts of five words, for three heads of four numbers.
+testing::OnnxParts attending(const std::string& type, const std::vector<std::string>& inputs,
+                             const std::vector<std::string>& outputs,
+                             std::vector<onnx::AttributeProto> attributes = {}) {
+  attributes.push_back(attribute("num_heads", std::int64_t{3}));
+  testing::OnnxParts parts{.nodes = {node(type, inputs, outputs, attributes, "com.microsoft")}};
+  constexpr int int32 = onnx::TensorProto::INT32;
+  parts.inputs = {testing::tensor_value("x", {2, 5, 7}),
+                  testing::tensor_value("q", {2, 5, 12}),
+                  testing::tensor_value("k", {2, 8, 12}),
+                  testing::tensor_value("m", {2, 5}, int32),
+                  testing::tensor_value("lengths", {2}, int32),
+                  testing::tensor_value("both", {4}, int32),
+                  testing::tensor_value("p", {2, 2, 3, 6, 4}),
+                  testing::tensor_value("heads", {2, 3, 8, 4}),
+                  testing::tensor_value("past", {2, 3, 6, 4}),
+                  testing::tensor_value("bytes", {2, 5, 7}, onnx::TensorProto::UINT8)};
+  for (const std::string& output : outputs) parts.outputs.push_back(testing::value_of_any_shape(output));
+  parts.initializers = {testing::zeros("w", {7, 36}), testing::zeros("b", {36}), testing::zeros("one", {}),
+                        testing::zeros("wq", {7, 36}, onnx::TensorProto::INT8)};
+  return parts;
+}
+
+/// The shapes of the outputs; none if the operator stays as it is.
+std::vector<Shape> shapes_of(const testing::OnnxParts& parts, int operator_set = 17) {
+  const Graph graph = testing::read_model(testing::onnx_model(parts, operator_set));
+  const Subgraph& main = graph.subgraphs[0];
+  std::vector<Shape> shapes;
+  for (const Operator& op : main.operators)
+    if (op.type.starts_with("com.microsoft.")) return shapes;
+  for (const TensorId output : main.outputs) shapes.push_back(*graph.tensors[output].shape);
+  return shapes;
+}
+
+TEST(OnnxFused, Attention) {
+  const auto causal = attribute("unidirectional", std::int64_t{1});
+  for (const int set : {11, 13, 17}) {
+    EXPECT_EQ(shapes_of(attending("Attention", {"x", "w", "b"}, {"y"}), set),
+              (std::vector<Shape>{{2, 5, 12}}));
+    EXPECT_EQ(shapes_of(attending("Attention", {"x", "w", "", "m"}, {"y"}, {causal}), set),
+              (std::vector<Shape>{{2, 5, 12}}));
+    EXPECT_EQ(shapes_of(attending("Attention", {"x", "w", "b", "lengths"}, {"y", "present"}), set),
+              (std::vector<Shape>{{2, 5, 12}, {2, 2, 3, 5, 4}}));
+    EXPECT_EQ(shapes_of(attending("Attention", {"x", "w", "b", "", "p"}, {"y", "present"}, {causal}), set),
+              (std::vector<Shape>{{2, 5, 12}, {2, 2, 3, 11, 4}}));
+    EXPECT_EQ(shapes_of(attending("QAttention", {"bytes", "wq", "b", "one", "one"}, {"y"}), set),
+              (std::vector<Shape>{{2, 5, 12}}));
+    EXPECT_EQ(shapes_of(attending("MultiHeadAttention", {"q", "q", "q", "b"}, {"y"}, {causal}), set),
+              (std::vector<Shape>{{2, 5, 12}}));
+    EXPECT_EQ(shapes_of(attending("MultiHeadAttention", {"q", "k", "k", "b"}, {"y"}), set),
+              (std::vector<Shape>{{2, 5, 12}}));
+    EXPECT_EQ(shapes_of(attending("MultiHeadAttention", {"q", "heads", "heads"}, {"y"}), set),
+              (std::vector<Shape>{{2, 5, 12}}));
+    EXPECT_EQ(shapes_of(attending("MultiHeadAttention", {"q", "k", "k", "", "", "", "past", "past"},
+                                  {"y", "keys", "values"}),
+                        set),
+              (std::vector<Shape>{{2, 5, 12}, {2, 3, 14, 4}, {2, 3, 14, 4}}));
+  }
+}
+
+/// What is not surely one of these forms keeps the rules of its own operator.
+TEST(OnnxFused, AttentionOfOtherForms) {
+  using Shapes = std::vector<Shape>;
+  EXPECT_EQ(shapes_of(attending("Attention", {"x", "w", "b", "both"}, {"y"})), Shapes());
+  EXPECT_EQ(
+      shapes_of(attending("Attention", {"x", "w", "b"}, {"y"}, {attribute("do_rotary", std::int64_t{1})})),
+      Shapes());
+  EXPECT_EQ(shapes_of(attending("Attention", {"x", "w", "b"}, {"y"}), 10), Shapes());
+  EXPECT_EQ(shapes_of(attending("MultiHeadAttention", {"q", "heads", "heads", "b"}, {"y"})), Shapes());
+  EXPECT_EQ(shapes_of(attending("MultiHeadAttention", {"q", "k", "k"}, {"y"},
+                                {attribute("unidirectional", std::int64_t{1})})),
+            Shapes());
+  testing::OnnxParts unknown = attending("Attention", {"x", "w", "b", "n"}, {"y"});
+  unknown.nodes.insert(unknown.nodes.begin(), node("Squeeze", {"m"}, {"n"}));
+  EXPECT_EQ(shapes_of(unknown), Shapes());
+}
+
+/// Their types follow from those of values around them.
+TEST(OnnxFused, AttentionOfComputedValues) {
+  testing::OnnxParts parts = attending("MultiHeadAttention", {"r", "t", "t", "", "n"}, {"y"});
+  parts.initializers.push_back(testing::zeros("v", {7, 12}));
+  parts.inputs.push_back(testing::tensor_value("wide", {2, 5}, onnx::TensorProto::INT64));
+  parts.nodes.insert(parts.nodes.begin(),
+                     {node("MatMul", {"x", "v"}, {"r"}), node("Add", {"q", "r"}, {"t"}),
+                      node("Cast", {"wide"}, {"n"}, {attribute("to", std::int64_t{6})})});
+  EXPECT_EQ(shapes_of(parts), (std::vector<Shape>{{2, 5, 12}}));
+}
+
 TEST(OnnxFused, InBodies) {
   testing::OnnxParts body = fused("FusedConv", {"x", "w"}, {attribute("activation", std::string("Relu"))});
   body.inputs.clear();

@@ -87,15 +87,18 @@ static void run_direction(const stowage_recurrent_q8_layer *layer, const stowage
                           int32_t direction, const stowage_byte_range *of_input) {
   const stowage_recurrent_layer *const it = &layer->shape;
   const int32_t backward = stowage_is_backward(it, direction), begin = direction * it->state_direction;
-  float *const outputs = at->output + direction * it->output_direction;
+  const int32_t all = it->batches * it->cells;
+  float *const outputs = at->output == NULL ? NULL : at->output + direction * it->output_direction;
   float *const states = at->last_state != NULL ? at->last_state + begin
-                                               : outputs + (backward ? 0 : it->steps - 1) * it->output_step;
+                        : outputs != NULL      ? outputs + (backward ? 0 : it->steps - 1) * it->output_step
+                                               : at->scratch + 2 * all;
   const float *last = at->first_output == NULL ? NULL : at->first_output + begin;
   const float *before = at->first_state == NULL ? NULL : at->first_state + begin;
   int32_t i, item;
   for (i = 0; i < it->steps; i++) {
     const int32_t step = backward ? it->steps - 1 - i : i;
     const stowage_byte_range of_last = range_of_items(it, last, it->cells);
+    float *const now = outputs != NULL ? outputs + step * it->output_step : at->scratch + (i & 1) * all;
     for (item = 0; item < it->batches; item++) {
       const int32_t own = item * it->cells;
       item_memory memory;
@@ -103,13 +106,13 @@ static void run_direction(const stowage_recurrent_q8_layer *layer, const stowage
       memory.last = last == NULL ? NULL : last + own;
       memory.before = before == NULL ? NULL : before + own;
       memory.next = states + own;
-      memory.output = outputs + step * it->output_step + own;
+      memory.output = now + own;
       run_item(layer, direction, &memory, of_input, &of_last);
     }
-    last = outputs + step * it->output_step;
+    last = now;
     before = states;
   }
-  for (i = 0; at->last_output != NULL && i < it->batches * it->cells; i++)
+  for (i = 0; at->last_output != NULL && i < all; i++)
     at->last_output[begin + i] = last == NULL ? 0.0F : last[i];
 }
 

@@ -78,7 +78,8 @@ std::vector<Activation> activations_of(const Signature& signature, std::int64_t 
     const auto known = std::find_if(known_functions.begin(), known_functions.end(),
                                     [&](const Known& it) { return it.name == lowered(name); });
     if (known == known_functions.end()) refuse("there is no activation {}", name);
-    Activation activation{.function = known->function, .alpha = known->alpha, .beta = known->beta};
+    Activation activation{
+        .function = known->function, .alpha = known->alpha, .beta = known->beta, .name = known->name};
     // Only functions with parameters use the lists.
     if (known->parameters > 0 && alpha < alphas.size())
       activation.alpha = static_cast<double>(alphas[alpha++]);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/kernel.h"
@@ -13,6 +14,7 @@ struct Activation {
   double (*function)(double x, double alpha, double beta) = nullptr;
   double alpha = 0;
   double beta = 0;
+  std::string_view name{};  ///< In small letters.
 
   [[nodiscard]] double operator()(double x) const { return function(x, alpha, beta); }
 };
