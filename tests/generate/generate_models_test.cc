@@ -67,6 +67,7 @@ bool has_state(const Network& network) {
 void add_model(testing::Packages& packages, const std::filesystem::path& file, std::size_t cases) {
   Network network = read_network(file);
   run_carriers_whole(network);
+  add_scratch_of_kernels(network, CKernels::portable, true);
   std::vector<PlanOptions> modes = modes_of(file.stem().string());
   const bool streams = std::ranges::any_of(network.graph().subgraphs[0].operators,
                                            [](const Operator& op) { return !op.carries.empty(); });
