@@ -51,8 +51,9 @@ const RecurrentType* known_type(std::string_view type) {
 
 kernels::onnx_ops::Network network_of(const kernels::Signature& signature, std::int64_t gates,
                                       bool has_byte_weights) {
-  const Shape& weights = signature.inputs.at(1).value().shape;
-  return kernels::onnx_ops::network_of(signature, gates, weights.at(has_byte_weights ? 2 : 1) / gates);
+  const kernels::Argument& weights = kernels::onnx_ops::input_of(signature, 1);
+  kernels::onnx_ops::expect_rank(weights, 3, "the weights");
+  return kernels::onnx_ops::network_of(signature, gates, weights.shape[has_byte_weights ? 2 : 1] / gates);
 }
 
 /// The address of an array of its functions; NULL if they are the usual ones.

@@ -349,6 +349,8 @@ std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value
       node,   inputs, &files, {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}},
       *count, output};
   if (!rule->second(it) || it.result.size() != *count) return std::nullopt;
+  const auto fits = [&](std::int64_t number) { return evaluation::is_in_range(number, output_type); };
+  if (output_type != element::boolean && !std::ranges::all_of(it.result.integers, fits)) return std::nullopt;
   return std::move(it.result);
 }
 

@@ -48,6 +48,20 @@ const Activation activations[] = {{"Relu"},
                                   {"Softsign", {}, true},
                                   {"ThresholdedRelu", {"alpha"}, true}};
 
+/// Whether the graph has such operators, or a body of it.
+bool has_fused(const wire::GraphProto& graph) {
+  return std::ranges::any_of(graph.node, [](const NodeProto& node) {
+    return node.domain == "com.microsoft" ||
+           std::ranges::any_of(node.attribute, [](const AttributeProto& attribute) {
+             const auto* const body = attribute.get<AttributeProto::Graph>();
+             const auto* const bodies = attribute.get<std::vector<AttributeProto::Graph>>();
+             return (body != nullptr && has_fused(**body)) ||
+                    (bodies != nullptr &&
+                     std::ranges::any_of(*bodies, [](const auto& it) { return has_fused(*it); }));
+           });
+  });
+}
+
 class Splitter {
  public:
   Splitter(wire::ModelProto& model, std::int64_t version) : made_{.model = model, .version = version} {}
@@ -55,15 +69,16 @@ class Splitter {
   void run(wire::GraphProto& graph) {
     const auto outer = std::exchange(made_.graph, &graph);
     std::vector<NodeProto> before = std::exchange(made_.nodes, {});
-    std::optional<KnownValues> known;
-    if (std::ranges::any_of(graph.node, is_attention)) known.emplace(graph);
+    const KnownValues known(graph, known_);
+    const auto around = std::exchange(known_, &known);
     for (NodeProto& node : graph.node) {
-      if (is_attention(node) ? split_attention(made_, *known, node) : split(node)) continue;
+      if (is_attention(node) ? split_attention(made_, known, node) : split(node)) continue;
       for (AttributeProto& attribute : node.attribute) run_in(attribute);
       made_.nodes.push_back(std::move(node));
     }
     graph.node = std::exchange(made_.nodes, std::move(before));
     made_.graph = outer;
+    known_ = around;
   }
 
  private:
@@ -83,19 +98,6 @@ class Splitter {
     if (auto* const body = std::get_if<AttributeProto::Graph>(&attribute.value)) changed(*body);
     if (auto* const bodies = std::get_if<std::vector<AttributeProto::Graph>>(&attribute.value))
       std::ranges::for_each(*bodies, changed);
-  }
-
-  static bool has_fused(const wire::GraphProto& graph) {
-    return std::ranges::any_of(graph.node, [](const NodeProto& node) {
-      return node.domain == "com.microsoft" ||
-             std::ranges::any_of(node.attribute, [](const AttributeProto& attribute) {
-               const auto* const body = attribute.get<AttributeProto::Graph>();
-               const auto* const bodies = attribute.get<std::vector<AttributeProto::Graph>>();
-               return (body != nullptr && has_fused(**body)) ||
-                      (bodies != nullptr &&
-                       std::ranges::any_of(*bodies, [](const auto& it) { return has_fused(*it); }));
-             });
-    });
   }
 
   /// Whether it has put other nodes in place of this one.
@@ -187,11 +189,13 @@ class Splitter {
   static constexpr std::int64_t first_with_limits = 11;  ///< Of Clip as inputs.
 
   MadeNodes made_;
+  const KnownValues* known_ = nullptr;  ///< Around the graph.
 };
 
 }  // namespace
 
 void split_fused(wire::ModelProto& model) {
+  if (!has_fused(*model.graph)) return;
   for (const wire::OperatorSetIdProto& set : model.opset_import)
     if (set.domain.empty() || set.domain == "ai.onnx") return Splitter(model, set.version).run(*model.graph);
 }

@@ -42,9 +42,7 @@ std::optional<Carried> carried_by(const NodeProto& node) {
   const std::size_t operands = node.input.size();
   if (node.op_type == "Loop" && operands > 2) return Carried{2, 1, operands - 2};
   const auto* const scanned = wire::attribute_of<std::int64_t>(node, "num_scan_inputs");
-  const bool is_batched = wire::attribute_of<Shape>(node, "directions") != nullptr;  // before version 9
-  if (node.op_type != "Scan" || is_batched || scanned == nullptr || *scanned < 0 ||
-      std::cmp_less(operands, *scanned))
+  if (node.op_type != "Scan" || scanned == nullptr || *scanned < 0 || std::cmp_less(operands, *scanned))
     return std::nullopt;
   return Carried{0, 0, operands - static_cast<std::size_t>(*scanned)};
 }
@@ -70,44 +68,69 @@ std::set<std::string_view> own_names(const GraphProto& body) {
   return names;
 }
 
-/// Names of a body that Identity makes, with what they are copies of.
-std::unordered_map<std::string_view, std::string_view> copies_in(const GraphProto& body) {
-  std::unordered_map<std::string_view, std::string_view> copies;
-  for (const NodeProto& node : body.node)
-    if (node.op_type == "Identity" && node.input.size() == 1 && node.output.size() == 1)
-      copies.emplace(node.output[0], node.input[0]);
-  return copies;
-}
+/// What values of a body are, behind any number of Identity.
+class Sources {
+ public:
+  explicit Sources(const GraphProto& body) {
+    for (const NodeProto& node : body.node)
+      if (node.op_type == "Identity" && node.input.size() == 1 && node.output.size() == 1)
+        copies_.emplace(node.output[0], node.input[0]);
+  }
 
+  /// Empty if they are copies of themselves. Shortens the way for those who ask next.
+  std::string_view of(std::string_view name) {
+    std::vector<std::string_view> passed;
+    for (auto next = copies_.find(name); next != copies_.end(); next = copies_.find(name)) {
+      passed.push_back(name);
+      name = passed.size() > copies_.size() ? std::string_view() : next->second;
+      if (name.empty()) break;
+    }
+    for (const std::string_view it : passed) copies_[it] = name;
+    return name;
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::string_view> copies_{};
+};
+
+/// Removes the elements at these places, which ascend and count from `begin` on; there may be fewer elements.
 template <typename T>
-void erase_at(std::vector<T>& from, std::size_t at) {
-  from.erase(from.begin() + static_cast<std::ptrdiff_t>(at));
+void erase_all(std::vector<T>& from, const std::vector<std::size_t>& places, std::size_t begin) {
+  std::vector<T> kept;
+  auto next = places.begin();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (next != places.end() && i == begin + *next)
+      ++next;
+    else
+      kept.push_back(std::move(from[i]));
+  }
+  from = std::move(kept);
 }
 
 /// Takes what no round changes out of an operator and its body. Returns copies in place of its results.
 std::vector<NodeProto> release(NodeProto& node, GraphProto& body, const Carried& carried) {
   std::vector<NodeProto> results;
-  if (body.input.size() != carried.of_node + carried.count ||
-      body.output.size() < carried.of_body + carried.count)
-    return results;
+  if (body.input.size() != node.input.size() || body.output.size() < carried.of_body + carried.count)
+    return results;  // or a Scan of before version 9, whose first operand is another
   const auto names = own_names(body);
-  const auto copies = copies_in(body);
+  Sources sources(body);
   std::vector<NodeProto> inside;
-  for (std::size_t i = carried.count; i-- > 0;) {
+  std::vector<std::size_t> same;
+  for (std::size_t i = 0; i < carried.count; ++i) {
     const std::string_view initial = node.input[carried.of_node + i];
     const std::string_view before = body.input[carried.of_node + i].name;
-    std::string_view after = body.output[carried.of_body + i].name;
-    for (std::size_t steps = 0; after != before && copies.contains(after) && steps <= copies.size(); ++steps)
-      after = copies.at(after);
-    if (initial.empty() || after != before || (initial != before && names.contains(initial))) continue;
+    const bool is_same = sources.of(body.output[carried.of_body + i].name) == before;
+    if (initial.empty() || before.empty() || !is_same || (initial != before && names.contains(initial)))
+      continue;
+    same.push_back(i);
     if (initial != before) inside.push_back(copy_of(initial, before));
-    erase_at(node.input, carried.of_node + i);
-    erase_at(body.input, carried.of_node + i);
-    erase_at(body.output, carried.of_body + i);
-    if (i >= node.output.size()) continue;
-    if (!node.output[i].empty()) results.push_back(copy_of(initial, node.output[i]));
-    erase_at(node.output, i);
+    if (i < node.output.size() && !node.output[i].empty())
+      results.push_back(copy_of(initial, node.output[i]));
   }
+  erase_all(node.input, same, carried.of_node);
+  erase_all(node.output, same, 0);
+  erase_all(body.input, same, carried.of_node);
+  erase_all(body.output, same, carried.of_body);
   body.node.insert(body.node.begin(), inside.begin(), inside.end());
   return results;
 }

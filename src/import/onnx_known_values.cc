@@ -54,7 +54,10 @@ bool are_same(const wire::Dimension& a, const wire::Dimension& b) {
   return (a.size && a.size == b.size) || (!a.name.empty() && a.name == b.name);
 }
 
-KnownValues::KnownValues(const wire::GraphProto& graph) {
+KnownValues::KnownValues(const wire::GraphProto& graph, const KnownValues* around) : around_(around) {
+  for (const wire::ValueInfoProto& input : graph.input) own_.insert(input.name);
+  for (const wire::TensorProto& tensor : graph.initializer) own_.insert(tensor.name);
+  for (const NodeProto& node : graph.node) own_.insert(node.output.begin(), node.output.end());
   for (const auto* const list : {&graph.input, &graph.value_info, &graph.output})
     for (const wire::ValueInfoProto& value : *list) declare(value);
   for (const wire::TensorProto& tensor : graph.initializer) declare(tensor);
@@ -62,8 +65,9 @@ KnownValues::KnownValues(const wire::GraphProto& graph) {
 }
 
 const KnownValue* KnownValues::of(std::string_view name) const {
-  const auto found = values_.find(name);
-  return name.empty() || found == values_.end() ? nullptr : &found->second;
+  if (name.empty()) return nullptr;
+  if (const auto found = values_.find(name); found != values_.end()) return &found->second;
+  return around_ == nullptr || own_.contains(name) ? nullptr : around_->of(name);
 }
 
 void KnownValues::declare(const wire::ValueInfoProto& value) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct KnownValue {
 /// Values that a graph declares, and others as far as a few operators pass types on that stand around attention.
 class KnownValues {
  public:
-  explicit KnownValues(const wire::GraphProto& graph);
+  /// A body sees values of the graph around it, as far as it does not name its own so.
+  KnownValues(const wire::GraphProto& graph, const KnownValues* around);
 
   /// Null if nothing is known.
   [[nodiscard]] const KnownValue* of(std::string_view name) const;
@@ -27,6 +29,8 @@ class KnownValues {
   void declare(const wire::TensorProto& tensor);
   void pass_on(const wire::NodeProto& node);
 
+  const KnownValues* around_;
+  std::set<std::string_view> own_{};  ///< Names of the graph's values, known or not.
   std::map<std::string_view, KnownValue> values_{};
 };
 

@@ -317,6 +317,14 @@ std::optional<Value> floor_quotient(const operators::NodeContext& node, const Va
   return computed("Div", multiple, *inputs[1], like);
 }
 
+/// A condition of one dimension chooses whole rows in SELECT, but elements in ONNX's Where.
+bool chooses_rows(BuiltinOperator builtin, const operators::NodeContext& node) {
+  const Value* const condition = node.value(0);
+  const Value* const chosen = node.value(1);
+  return builtin == BuiltinOperator::SELECT && condition != nullptr && chosen != nullptr &&
+         condition->shape.size() == 1 && chosen->shape.size() > 1;
+}
+
 bool has_activation(const operators::NodeContext& node) {
   return node.integer("fused_activation_function", 0) != 0;
 }
@@ -326,6 +334,8 @@ std::optional<Value> computed_of_lists(BuiltinOperator builtin, const operators:
                                        const Value& like) {
   std::vector<const Value*> inputs;
   for (std::size_t i = 0; i < node.inputs(); ++i) inputs.push_back(node.value(i));
+  const bool is_list = !inputs.empty() && inputs[0] != nullptr && inputs[0]->shape.size() == 1;
+  if (!is_list) return std::nullopt;
   if (builtin == BuiltinOperator::CONCATENATION) return computed("Concat", inputs, like);
   if (node.integer("batch_dims", 0) != 0) return std::nullopt;
   return computed("Gather", inputs, like);
@@ -368,7 +378,7 @@ std::optional<Value> evaluate(BuiltinOperator builtin, const operators::NodeCont
       break;
   }
   const Equivalent equivalent = equivalent_of(builtin);
-  if (equivalent.inputs == 0) return std::nullopt;
+  if (equivalent.inputs == 0 || chooses_rows(builtin, node)) return std::nullopt;
   std::vector<const Value*> inputs;
   for (std::size_t i = 0; i < equivalent.inputs; ++i) inputs.push_back(node.value(i));
   return computed(equivalent.name, inputs, like);

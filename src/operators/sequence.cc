@@ -53,6 +53,7 @@ void expect_weights(const NodeContext& node, const Dim& hidden) {
   expect("dimension 0 of the weights of states", dim_at(states, 0), directions);
   expect("dimension 1 of the weights of states", dim_at(states, 1), gates);
   expect("dimension 2 of the weights of states", dim_at(states, 2), hidden);
+  if (hidden && *hidden == 0) misfit("there are no hidden elements, expected at least 1");
   if (gates && hidden && *gates % *hidden != 0)
     misfit("dimension 1 of the weights has ", *gates, ", expected a multiple of ", *hidden);
   expect("dimension 1 of the bias", dim_at(node.dims(3), 1), product_of(gates, Dim(2)));

@@ -8,7 +8,8 @@
 //     3. from there backward to the network's inputs, then forward
 //     4. where no axis arrives: the last but one, the rows of a matrix, or one before it that has more than one row
 //
-// A batch of one does not spread forward: what is made of it may have rows along another axis.
+// The batch of one of an input does not spread: what is made of it may have rows along another axis. Where several axes
+// of an operator follow, one of several rows goes before one of a single row.
 //
 // A tensor without rows along any axis, such as a single number, is passed as a whole.
 //
@@ -55,27 +56,28 @@ class Spreading {
 
   [[nodiscard]] bool is_passed_on(TensorId t) const { return stream::is_passed_on(graph_.tensors[t].kind); }
 
-  /// The last but one, or one before it if that has a single row; else the first axis with rows.
-  [[nodiscard]] std::size_t default_axis(TensorId t) const {
+  [[nodiscard]] std::size_t rank_of(TensorId t) const {
     const auto& shape = graph_.tensors[t].shape;
-    const std::size_t rank = shape ? shape->size() : 0;
+    return shape ? shape->size() : 0;
+  }
+
+  /// The last but one, or one before it if that has a single row; none if all have.
+  [[nodiscard]] std::optional<std::size_t> axis_of_several(TensorId t) const {
+    const std::size_t rank = rank_of(t);
+    for (std::size_t axis = rank > 1 ? rank - 1 : rank; axis-- > 0;)
+      if ((*graph_.tensors[t].shape)[axis] > 1 && bytes_of_row(graph_.tensors[t], axis)) return axis;
+    return std::nullopt;
+  }
+
+  /// That, or the last but one, or the first axis with rows.
+  [[nodiscard]] std::size_t default_axis(TensorId t) const {
+    const std::size_t rank = rank_of(t);
     const std::size_t last_but_one = rank > 1 ? rank - 2 : 0;
-    for (std::size_t axis = last_but_one + 1; axis-- > 0;)
-      if (has_several_rows(t, axis)) return axis;
+    if (const auto several = axis_of_several(t)) return *several;
     if (bytes_of_row(graph_.tensors[t], last_but_one)) return last_but_one;
     std::size_t first = 0;
     while (first < rank && !bytes_of_row(graph_.tensors[t], first)) ++first;
     return first;
-  }
-
-  [[nodiscard]] bool has_several_rows(TensorId t, std::size_t axis) const {
-    const auto& shape = graph_.tensors[t].shape;
-    return shape && axis < shape->size() && (*shape)[axis] > 1 && bytes_of_row(graph_.tensors[t], axis);
-  }
-
-  void choose_default(TensorId t) {
-    const std::size_t axis = default_axis(t);
-    if (has_several_rows(t, axis)) choose(t, axis);
   }
 
   void choose(TensorId t, std::size_t axis) {
@@ -162,12 +164,11 @@ class Spreading {
   void spread_forth(std::size_t op) {
     for (const auto& input : operator_at(op).inputs) {
       if (!input || !is_passed_on(*input)) continue;
-      choose_default(*input);
+      if (const auto axis = axis_of_several(*input)) choose(*input, *axis);
       spread_from(op, *input);
     }
     if (operator_at(op).outputs.empty() || !operator_at(op).outputs[0]) return;
-    const TensorId output = *operator_at(op).outputs[0];
-    if (has_several_rows(output, default_axis(output))) choose_outputs(op, default_axis(output));
+    if (const auto axis = axis_of_several(*operator_at(op).outputs[0])) choose_outputs(op, *axis);
   }
 
   const Graph& graph_;

@@ -73,6 +73,22 @@ TEST(GenerateRefusals, MeansOfNoElements) {
   EXPECT_EQ(refusal({1, 1, 3, 3}, {1, 1, 1, 1}), "");
 }
 
+/// It is asked for scratch memory before anything else looks at its weights.
+TEST(GenerateRefusals, RecurrentWeightsWithoutDimensions) {
+  onnx::TensorProto weights = testing::reals("w", {1});
+  weights.clear_dims();
+  const onnx::ModelProto model =
+      testing::onnx_model({.nodes = {testing::node("GRU", {"x", "w", "r"}, {"y"},
+                                                   {testing::attribute("hidden_size", std::int64_t{2})})},
+                           .inputs = {testing::tensor_value("x", {5, 1, 3})},
+                           .outputs = {testing::tensor_value("y", {5, 1, 1, 2})},
+                           .initializers = {weights, testing::zeros("r", {1, 6, 2})}});
+  Network network = parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
+  add_scratch_of_kernels(network, CKernels::portable, false);
+  const std::string what = refusal_of(network, make_plan(network.input).plan);
+  EXPECT_NE(what.find("(GRU, 0 of subgraph 0): the weights"), std::string::npos) << what;
+}
+
 TEST(GenerateRefusals, WindowsThatTablesDoNotHold) {
   const auto refusal = [](std::int64_t height) {
     const Network network = byte_pool("QLinearAveragePool", {1, 1, height, 64}, {1, 1, 1, 1},

@@ -257,6 +257,9 @@ TEST(OnnxMisfits, WeightsOfStatesAreForTheInput) {
   expect_says(problem({1, 8, 3}, {1, 8, 3}, {1, 16}),
               "dimension 2 of the weights of states has 3, expected 2");
   expect_says(problem({1, 8, 3}, {1, 8, 2}, {1, 8}), "dimension 1 of the bias has 8, expected 16");
+  expect_says(problem_with(node("LSTM", {"x", "w", "r"}, {"y"}), {5, 1, 3},
+                           {zeros("w", {1, 0, 3}), zeros("r", {1, 0, 0})}),
+              "there are no hidden elements, expected at least 1");
 }
 
 TEST(OnnxMisfits, UpdatesFitTheirIndices) {

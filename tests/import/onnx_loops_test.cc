@@ -95,7 +95,16 @@ TEST(OnnxLoops, ScansGoBackwards) {
   EXPECT_EQ(result.outputs[1].array, testing::array<float>({4}, {15, 14, 12, 8}));
 }
 
-/// Weights that a loop or a scan carries and no round changes, also through a loop inside, stay weights.
+/// One round takes the last place to the first and doubles it: as a matrix, of 64 bytes.
+onnx::TensorProto turning_weights() {
+  onnx::TensorProto weights = testing::reals("weights", {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0});
+  weights.clear_dims();
+  weights.add_dims(4);
+  weights.add_dims(4);
+  return weights;
+}
+
+/// Weights that a loop carries and no round changes, also through a loop inside, stay weights.
 TEST(OnnxLoops, CarryNothingThatNoRoundChanges) {
   const auto loop_body = [](std::vector<onnx::NodeProto> nodes, const std::string& name) {
     const auto going = testing::tensor_value(name + "_go", {}, onnx::TensorProto::BOOL);
@@ -112,16 +121,12 @@ TEST(OnnxLoops, CarryNothingThatNoRoundChanges) {
   const onnx::GraphProto outer = loop_body({node("Loop", {"rounds", "", "out_state", "out_weights"},
                                                  {"out_next", "out_same"}, {attribute("body", inner)})},
                                            "out");
-  onnx::TensorProto weights = testing::reals("weights", {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0});
-  weights.clear_dims();
-  weights.add_dims(4);
-  weights.add_dims(4);
   const testing::OnnxParts parts{
       .nodes = {node("Loop", {"rounds", "", "x", "weights"}, {"last", "same"}, {attribute("body", outer)}),
                 node("MatMul", {"last", "same"}, {"y"})},
       .inputs = {testing::tensor_value("x", {1, 4})},
       .outputs = {testing::untyped_value("y")},
-      .initializers = {testing::scalar("rounds", 2), weights}};
+      .initializers = {testing::scalar("rounds", 2), turning_weights()}};
   const Network network =
       parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
   const Plan plan = make_plan(network.input, {.alignment = 1}).plan;
@@ -132,6 +137,59 @@ TEST(OnnxLoops, CarryNothingThatNoRoundChanges) {
   EXPECT_FALSE(result.fault);
   ASSERT_EQ(result.outputs.size(), 1U);  // five places further, and doubled at each end
   EXPECT_EQ(result.outputs[0].array, testing::array<float>({1, 4}, {16, 2, 4, 6}));
+}
+
+TEST(OnnxLoops, ScansCarryNothingThatNoRoundChanges) {
+  const auto real = [](const char* name, const testing::Dimensions& dims) {
+    return testing::tensor_value(name, dims);
+  };
+  const onnx::GraphProto body = testing::onnx_graph(
+      {.nodes = {node("MatMul", {"row", "inside"}, {"turned"}), node("Add", {"sum", "turned"}, {"next"}),
+                 node("Identity", {"inside"}, {"between"}), node("Identity", {"between"}, {"same"}),
+                 node("Identity", {"next"}, {"so_far"})},
+       .inputs = {real("sum", {1, 4}), testing::untyped_value("inside"), real("row", {1, 4})},
+       .outputs = {real("next", {1, 4}), testing::untyped_value("same"), real("so_far", {1, 4})},
+       .name = "body"});
+  onnx::TensorProto zero = testing::reals("zero", {0, 0, 0, 0});
+  zero.clear_dims();
+  zero.add_dims(1);
+  zero.add_dims(4);
+  const testing::OnnxParts parts{
+      .nodes = {node("Scan", {"zero", "weights", "x"}, {"last", "kept", "sums"},
+                     {attribute("body", body), attribute("num_scan_inputs", std::int64_t{1})}),
+                node("MatMul", {"last", "kept"}, {"y"})},
+      .inputs = {real("x", {2, 1, 4})},
+      .outputs = {testing::untyped_value("y"), testing::untyped_value("sums")},
+      .initializers = {zero, turning_weights()}};
+  const Network network =
+      parse_network(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+  const Plan plan = make_plan(network.input, {.alignment = 1}).plan;
+  for (const Buffer& buffer : plan.buffers) EXPECT_LT(buffer.size, 64);
+  const RunResult result =
+      run_plan(network, plan,
+               {.check = RunCheck::tensors,
+                .inputs = {{"x", testing::array<float>({2, 1, 4}, {1, 2, 3, 4, 1, 0, 0, 0})}}});
+  EXPECT_FALSE(result.fault);
+  ASSERT_EQ(result.outputs.size(), 2U);
+  EXPECT_EQ(result.outputs[0].array, testing::array<float>({1, 4}, {6, 8, 2, 2}));
+  EXPECT_EQ(result.outputs[1].array, testing::array<float>({2, 1, 4}, {8, 1, 2, 3, 8, 2, 2, 3}));
+}
+
+/// A body whose copies are copies of each other has no order, which is said.
+TEST(OnnxLoops, CopiesInACircleAreRefused) {
+  const auto going = testing::tensor_value("go", {}, onnx::TensorProto::BOOL);
+  const onnx::GraphProto body =
+      testing::onnx_graph({.nodes = {node("Identity", {"b"}, {"a"}), node("Identity", {"a"}, {"b"})},
+                           .inputs = {testing::tensor_value("round", {}, onnx::TensorProto::INT64), going,
+                                      testing::untyped_value("state")},
+                           .outputs = {going, testing::untyped_value("a")},
+                           .name = "body"});
+  const testing::OnnxParts parts{
+      .nodes = {node("Loop", {"rounds", "", "x"}, {"y"}, {attribute("body", body)})},
+      .inputs = {testing::tensor_value("x", {4})},
+      .outputs = {testing::untyped_value("y")},
+      .initializers = {testing::scalar("rounds", 2)}};
+  EXPECT_NE(testing::error_of_model(testing::onnx_model(parts)), "");
 }
 
 /// How many rows there are is known only when it runs; `--bound` says no shape.

@@ -366,6 +366,37 @@ TEST(TfliteSizes, AreConstantsWhereAllAreGiven) {
       all);
 }
 
+/// A result that another rule than a shape's would give is left to the kernel.
+TEST(TfliteSizes, OtherNumbersAreLeftToKernels) {
+  const DType number = DType::int32;
+  const auto square = [](const std::string& name, const std::vector<std::int32_t>& values) {
+    std::string data(values.size() * sizeof(std::int32_t), '\0');
+    std::memcpy(data.data(), values.data(), data.size());
+    return TfliteTensor{.name = name, .shape = {2, 2}, .dtype = DType::int32, .data = data};
+  };
+  const TfliteSpec spec =
+      model_of({{.name = "x", .shape = {1, 4}, .signature = {-1, 4}},
+                {.name = "y", .shape = {1, 4}, .signature = {-1, 4}},
+                square("a", {1, 2, 3, 4}),
+                square("b", {5, 6, 7, 8}),
+                list("turned", {1, 0}),
+                {.name = "rows", .shape = {2}, .dtype = DType::boolean, .data = std::string("\1\0", 2)},
+                scalar("large", 100'000),
+                {.name = "columns", .shape = {2, 2}, .dtype = number},
+                {.name = "chosen", .shape = {2, 2}, .dtype = number},
+                {.name = "sum", .shape = {2, 2}, .dtype = number},
+                {.name = "too_large", .dtype = number},
+                {.name = "z", .shape = {2, 2}, .dtype = number}},
+               {{"RELU", {}, {"x"}, {"y"}},
+                {"GATHER", {1, 0}, {"a", "turned"}, {"columns"}},
+                {"SELECT", {}, {"rows", "a", "b"}, {"chosen"}},
+                {"ADD", {}, {"columns", "chosen"}, {"sum"}},
+                {"MUL", {}, {"large", "large"}, {"too_large"}},
+                {"MUL", {}, {"sum", "too_large"}, {"z"}}},
+               {"x"}, {"y", "z"});
+  EXPECT_EQ(types_that_run(graph_of_model(spec)).size(), 6U);
+}
+
 TfliteSpec batch_model() {
   return model_of({{.name = "x", .shape = {1, 64}, .signature = {-1, 64}},
                    {.name = "y", .shape = {1, 64}, .signature = {-1, 64}}},
