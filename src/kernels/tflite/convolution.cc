@@ -7,8 +7,8 @@
 // the loop over channels is the innermost one of the data.
 //
 // Where the input is float32 and the weights are int8 (dynamic-range quantization), each image is rounded to 8 bits
-// with a scale of its own; sums of products are integers. That is what LiteRT computes: with a zero point if each
-// channel of the weights has a scale.
+// with a scale of its own; sums of products are integers. That is what LiteRT computes: DEPTHWISE_CONV_2D with a zero
+// point, CONV_2D if each channel of the weights has a scale.
 //
 // Cost: output elements * taps * input channels of a group. Source: the TensorFlow Lite 8-bit quantization
 // specification; order of sums as in TensorFlow Lite's reference kernels.
@@ -330,7 +330,7 @@ Kernel prepare_conv_2d(const Signature& signature) {
                               {.channel_step = size,
                                .tap_step = it.group_inputs(),
                                .scales = symmetric_scales_of(weights, it.out_channels, 0),
-                               .has_zero_point = has_scale_of_each_channel(weights)});
+                               .has_zero_point = rounds_with_zero_point(operands)});
   }
   Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 0);
   expect_kind_of_weights(operands, quantization);
@@ -357,7 +357,7 @@ Kernel prepare_depthwise_conv_2d(const Signature& signature) {
                               {.channel_step = 1,
                                .tap_step = it.out_channels,
                                .scales = symmetric_scales_of(weights, it.out_channels, 3),
-                               .has_zero_point = has_scale_of_each_channel(weights)});
+                               .has_zero_point = rounds_with_zero_point(operands)});
   }
   if (precision == Precision::float32) return float_depthwise(operands, it, multiplier);
   Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 3);
