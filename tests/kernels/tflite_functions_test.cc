@@ -206,6 +206,7 @@ TEST(TfliteFunctions, AreTheSameAsC) {
     packages.add(name, testing::package_of(network_of_functions(), name));
   for (const char* const name : {"hybrid", "hybrid_2", "hybrid_3"})
     packages.add(name, testing::package_of(hybrid_network(2), name));
+  packages.add("no_image", testing::package_of(hybrid_network(0), "no_image"));
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
