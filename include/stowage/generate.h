@@ -80,8 +80,8 @@ struct Package {
 [[nodiscard]] Package generate_package(std::span<const Network> networks, const Plan& plan,
                                        const GenerateOptions& options);
 
-/// Gives operators the scratch memory that these kernels need while they run, RFFT2D and some recurrent networks also
-/// those of `portable`: more if a plan may run them by rows. Operators of these `externs` get none.
+/// Gives operators the scratch memory that these kernels need while they run: more if a plan may run them by rows.
+/// Operators that cannot do without, like RFFT2D, also get that of portable kernels. Those of `externs` get none.
 void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows,
                             const std::vector<std::string>& externs = {});
 

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "generate/element_loops.h"
@@ -16,17 +15,13 @@ namespace stowage::generate {
 namespace {
 
 using kernels::Detections;
-using kernels::refuse;
 
 constexpr Bytes alignment_of_detections = sizeof(float);
-
-/// Of a class, no more boxes are taken than there are.
-std::int64_t boxes_of_class(const Detections& it) { return std::min(it.boxes, it.boxes_per_class); }
 
 Bytes bytes_for(const Detections& it) {
   constexpr Bytes of_candidate = 8;
   constexpr Bytes of_box = 16;
-  return it.boxes * of_candidate + (it.is_by_class ? boxes_of_class(it) * of_box : 0);
+  return it.boxes * of_candidate + (it.is_by_class ? it.boxes_of_class() * of_box : 0);
 }
 
 std::string affine_text(const std::optional<kernels::Affine>& bytes) {
@@ -36,10 +31,7 @@ std::string affine_text(const std::optional<kernels::Affine>& bytes) {
 
 void emit_detections(Writer& writer) {
   const Detections it = kernels::detections_of(writer.signature());
-  if (writer.kind().subgraph != 0) refuse("it is in a body, which has no scratch memory");
-  const auto scratch = writer.planned_scratch(bytes_for(it), alignment_of_detections);
-  if (!scratch)
-    refuse("its plan has no scratch memory for it; `stowage generate` without --plan makes one that has");
+  const std::string scratch = writer.needed_scratch(bytes_for(it), alignment_of_detections);
   for (std::size_t i = 0; i < 3; ++i) expect_countable(writer.input(i));
   expect_countable(writer.output());
   writer.need("stowage_detect");
@@ -48,14 +40,14 @@ void emit_detections(Writer& writer) {
       fmt::format("{}, {}, {}, {}, {}, /* boxes, their numbers; scores, the first of a class, classes */\n"
                   "    {}, {}, {}, {}, {},\n    {{{}, {}, {}, {}}},\n    {}, {}, {}, {}, {},\n",
                   it.boxes, it.length, it.columns, it.first, it.classes, it.most, it.classes_per_box,
-                  boxes_of_class(it), literal(it.least_score), literal(it.largest_share),
+                  it.boxes_of_class(), literal(it.least_score), literal(it.largest_share),
                   literal(it.scales[0]), literal(it.scales[1]), literal(it.scales[2]), literal(it.scales[3]),
                   it.box_bytes ? 1 : 0, it.score_bytes ? 1 : 0, affine_text(it.box_bytes),
                   affine_text(it.anchor_bytes), affine_text(it.score_bytes)));
   writer.line(fmt::format("stowage_detect{}(&{}, {}, {}, {}, {}, {}, {}, {}, {});",
                           it.is_by_class ? "_by_class" : "", layer, writer.input(0).at, writer.input(1).at,
                           writer.input(2).at, writer.output().at, writer.output(1).at, writer.output(2).at,
-                          writer.output(3).at, *scratch));
+                          writer.output(3).at, scratch));
 }
 
 }  // namespace

@@ -345,7 +345,7 @@ void align_second_input(const Writer& writer, std::vector<LoopInput>& inputs) {
   second.resize(rank - axis, 1);
 }
 
-/// The condition of SELECT may say it for whole rows.
+/// A condition of one dimension chooses whole rows.
 void align_condition(const Writer& writer, std::vector<LoopInput>& inputs) {
   Shape& condition = inputs.at(0).operand.shape;
   if (writer.op().type == "SELECT" && condition.size() == 1)

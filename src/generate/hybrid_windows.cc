@@ -28,20 +28,15 @@ Bytes hybrid_scratch(const kernels::Signature& signature) {
 }
 
 void emit_hybrid_convolution(Writer& writer) {
-  static_cast<void>(
-      kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what it cannot compute
   const Operands operands(writer.signature());
   if (writer.axis() != nullptr) refuse("it runs by rows, which are rounded by what is in the whole image");
-  if (writer.kind().subgraph != 0) refuse("it is in a body, which has no scratch memory");
-  const auto scratch = writer.planned_scratch(hybrid_scratch(writer.signature()), 1);
-  if (!scratch)
-    refuse("its plan has no scratch memory for it; `stowage generate` without --plan makes one that has");
+  const std::string scratch = writer.needed_scratch(hybrid_scratch(writer.signature()), 1);
   static_cast<void>(constant_data(writer, 1));
   const Windows it = convolution_windows(operands);
   const bool is_depthwise = operands.type() == "DEPTHWISE_CONV_2D";
   const std::int64_t inputs = is_depthwise ? 1 : operands.input(1).shape[3];
   const kernels::RealLimits limits = kernels::real_activation_limits(operands);
-  const bool has_zero_point = kernels::has_scale_of_each_channel(operands.input(1));
+  const bool has_zero_point = kernels::rounds_with_zero_point(operands);
   const std::string scales = writer.sources().array(
       "scales_" + writer.number(), "scales of weights of operator " + writer.number(), DType::float32,
       kernels::symmetric_scales_of(operands.input(1), it.out_channels, is_depthwise ? 3 : 0));
@@ -57,7 +52,7 @@ void emit_hybrid_convolution(Writer& writer) {
                   is_depthwise ? it.out_channels : inputs, has_zero_point ? 1 : 0, stored_weights(writer),
                   scales, stored_bias(writer, 2), literal(limits.least), literal(limits.most)));
   writer.line(fmt::format("stowage_hybrid_conv_f32(&{}, {}, {}, {});", layer, writer.input(0).at,
-                          writer.output().at, *scratch));
+                          writer.output().at, scratch));
 }
 
 }  // namespace stowage::generate

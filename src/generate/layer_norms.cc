@@ -87,7 +87,6 @@ void emit_skip_norm(Writer& writer) {
 void emit_unit_length(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
   const kernels::Argument& input = signature.inputs.at(0).value();
-  if (input.dtype != DType::float32) static_cast<void>(kernels::prepare(signature, KernelSet::plain));
   const Operand in = writer.input(0);
   const std::int64_t length = in.shape.back();
   if (in.count() == 0) return;

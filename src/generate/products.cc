@@ -115,7 +115,6 @@ void call_products(Writer& writer, const onnx_ops::MatrixProducts& products, con
 
 /// Of int8 and uint8, scaled to the output.
 void call_scaled_products(Writer& writer, const onnx_ops::MatrixProducts& products) {
-  static_cast<void>(kernels::prepare(writer.seen(), KernelSet::plain));  // refuses what it cannot compute
   const kernels::Operands operands(writer.seen());
   const kernels::Affine a = kernels::affine_of(operands.input(0));
   const kernels::Affine b = kernels::affine_of(operands.input(1));

@@ -49,7 +49,8 @@ std::string transfer_text(const Model& model, Sources& sources, const Outlet& ou
   const PlannedTensor& planned = model.plan->tensors[outlet.tensor];
   const bool is_fixed = sources.is_constant(outlet.tensor);
   const Tensor& tensor = model.tensor(outlet.tensor);
-  if (tensor.bytes == 0 || (planned.views.empty() && !is_fixed)) return "";
+  if (tensor.bytes == 0) return fmt::format("  (void){};\n", outlet.name);
+  if (planned.views.empty() && !is_fixed) return "";
   if (is_fixed) {
     if (outlet.is_input) return "";
     sources.need("stowage_movement");

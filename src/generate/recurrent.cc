@@ -1,5 +1,6 @@
 // RNN, GRU and LSTM of ONNX, and onnxruntime's LSTM with weights of bytes. Steps are rows: then the state of all items is
-// carried from row to row. As a whole they need no memory beside their operands, unless the first output is left out.
+// carried from row to row. As a whole they need no memory beside their operands, unless the first output is left
+// out, or a GRU of more than 128 cells resets early.
 
 #include "generate/recurrent.h"
 

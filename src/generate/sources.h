@@ -250,7 +250,7 @@ class Writer {
   }
   /// The first part of that with so many bytes, as a C expression of its bytes. Refuses one that is not aligned so.
   [[nodiscard]] std::optional<std::string> planned_scratch(Bytes wanted, Bytes alignment) const;
-  /// The same; refuses a plan that has none.
+  /// The same, NULL of 0 bytes; refuses a plan that has none.
   [[nodiscard]] std::string needed_scratch(Bytes wanted, Bytes alignment) const;
   /// An input that the operator changes: state.
   [[nodiscard]] Operand state(std::size_t i);

@@ -143,6 +143,7 @@ std::optional<std::string> Writer::planned_scratch(Bytes wanted, Bytes alignment
 }
 
 std::string Writer::needed_scratch(Bytes wanted, Bytes alignment) const {
+  if (wanted == 0) return "NULL";
   if (kind_.subgraph != 0) refuse("it is in a body, which has no scratch memory");
   if (auto planned = planned_scratch(wanted, alignment)) return std::move(*planned);
   refuse("its plan has no scratch memory for it; `stowage generate` without --plan makes one that has");

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +49,7 @@ std::vector<Value> operands_of_six(bool is_quantized) {
 Options options_of(const DetectionOptions& it) {
   return {{"max_detections", it.most},
           {"max_classes_per_detection", it.classes_per_box},
-          {"detections_per_class", std::int64_t{2}},
+          {"detections_per_class", it.boxes_per_class},
           {"num_classes", std::int64_t{2}},
           {"use_regular_nms", std::int64_t{it.is_by_class ? 1 : 0}},
           {"nms_score_threshold", 0.25F},
@@ -74,7 +76,8 @@ const std::vector<Floats> edges{{0, 0, 0, 0},
                                 {0.25F, 0.3125F, 0.75F, 0.8125F},
                                 {0.125F, 0.125F, 0.375F, 0.375F},
                                 {0.625F, 0.625F, 0.875F, 0.875F},
-                                {0.25F, 0.25F, 0.75F, 0.75F}};
+                                {0.25F, 0.25F, 0.75F, 0.75F},
+                                {0.5F, 0.25F, 1, 0.75F}};
 
 void expect_detected(const DetectionOptions& options, const Expected& expected) {
   Floats boxes;
@@ -100,6 +103,40 @@ TEST(TfliteDetections, TakeBoxesClassByClass) {
   expect_detected({.is_by_class = true}, {{1, 2, 4}, {0, 0, 1}, {0.8125F, 0.75F, 0.75F}, 3});
   expect_detected({.is_by_class = true, .most = 6},
                   {{1, 2, 4, 3, 0, 0}, {0, 0, 1, 1, 0, 0}, {0.8125F, 0.75F, 0.75F, 0.75F, 0, 0}, 4});
+}
+
+TEST(TfliteDetections, TakeNoMoreBoxesOfAClassThanOfAll) {
+  const Expected best{{1}, {0}, {0.8125F}, 1};
+  for (const std::int64_t of_class : {std::int64_t{1}, std::int64_t{1} << 30})
+    expect_detected({.is_by_class = true, .most = 1, .boxes_per_class = of_class}, best);
+}
+
+TEST(TfliteDetections, TakeNaNForTheWorstScore) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<Value> operands = operands_of_six(false);
+  Floats scores = scores_of_six;
+  scores[7] = scores[10] = scores[11] = nan;  // a class of box 2, and both of box 3
+  operands[1] = real({1, 6, 3}, scores);
+  const Case best("TFLite_Detection_PostProcess", operands, results_of({}), options_of({}));
+  Floats boxes;
+  for (const std::size_t box : {1U, 2U, 5U}) boxes.insert(boxes.end(), edges[box].begin(), edges[box].end());
+  EXPECT_EQ(best.get<float>(0), boxes);
+  EXPECT_EQ(best.get<float>(1), (Floats{0, 1, 1}));
+  EXPECT_EQ(best.get<float>(2), (Floats{0.8125F, 0.5F, 0.5F}));
+  const DetectionOptions two{.classes_per_box = 2};
+  const Case both("TFLite_Detection_PostProcess", operands, results_of(two), options_of(two));
+  EXPECT_EQ(both.get<float>(1), (Floats{0, 1, 1, 0, 1, 0}));
+  EXPECT_TRUE(std::isnan(both.get<float>(2)[3]));
+}
+
+TEST(TfliteDetections, FindNothingAmongNoBoxes) {
+  for (const bool is_by_class : {false, true}) {
+    const DetectionOptions options{.is_by_class = is_by_class, .most = 1};
+    const Case call("TFLite_Detection_PostProcess", {real({1, 0, 4}), real({1, 0, 3}), real({0, 4})},
+                    results_of(options), options_of(options));
+    EXPECT_EQ(call.get<float>(0), Floats(4));
+    EXPECT_EQ(call.get<float>(3), Floats{0});
+  }
 }
 
 TEST(TfliteDetections, RefuseWhatDoesNotFit) {
@@ -135,8 +172,21 @@ TEST(TfliteDetections, EndWithABoxOfNegativeSize) {
   }
 }
 
-/// Of float32 or bytes, with so many boxes.
-Network detector(const DetectionOptions& options, bool is_quantized, std::int32_t boxes) {
+/// Scores of three classes, of which some are no numbers.
+std::string scores_with_nan(std::int32_t boxes) {
+  std::string bytes;
+  for (std::int32_t i = 0; i < boxes * 3; ++i) {
+    const bool is_number = i % 7 > 1 && i / 3 % 5 > 0;
+    const float score =
+        is_number ? static_cast<float>(i * 37 % 64) / 64 : std::numeric_limits<float>::quiet_NaN();
+    bytes.append(reinterpret_cast<const char*>(&score), sizeof score);
+  }
+  return bytes;
+}
+
+/// Of float32 or bytes, with so many boxes. Scores are an input unless there are some.
+Network detector(const DetectionOptions& options, bool is_quantized, std::int32_t boxes,
+                 const std::string& scores = {}) {
   const DType dtype = is_quantized ? DType::uint8 : DType::float32;
   std::string anchors;
   for (std::int32_t i = 0; i < boxes * 4; ++i) {
@@ -152,7 +202,12 @@ Network detector(const DetectionOptions& options, bool is_quantized, std::int32_
   testing::TfliteSubgraph main;
   main.tensors = {
       {.name = "codes", .shape = {1, boxes, 5}, .dtype = dtype, .scale = scale, .zero_point = zero(128)},
-      {.name = "scores", .shape = {1, boxes, 3}, .dtype = dtype, .scale = scale, .zero_point = zero(9)},
+      {.name = "scores",
+       .shape = {1, boxes, 3},
+       .dtype = dtype,
+       .data = scores,
+       .scale = scale,
+       .zero_point = zero(9)},
       {.name = "anchors",
        .shape = {boxes, 4},
        .dtype = dtype,
@@ -168,7 +223,9 @@ Network detector(const DetectionOptions& options, bool is_quantized, std::int32_
   main.tensors.push_back({.name = "classes", .shape = {1, rows}});
   main.tensors.push_back({.name = "best", .shape = {1, rows}});
   main.tensors.push_back({.name = "number", .shape = {1}});
-  main.inputs = {0, 1};
+  main.inputs = {0};
+  if (scores.empty()) main.inputs.push_back(1);
+  if (anchors.empty()) main.inputs.push_back(2);
   main.outputs = {3, 4, 5, 6};
   return parse_network(testing::tflite_model({.subgraphs = {main}}), "m.tflite", {.constants = true});
 }
@@ -178,11 +235,15 @@ TEST(TfliteDetections, AreTheSameAsC) {
   testing::Packages packages(folder.path());
   for (const DetectionOptions& options :
        {DetectionOptions{.most = 20, .classes_per_box = 3}, DetectionOptions{.is_by_class = true},
-        DetectionOptions{.is_by_class = true, .most = 9}}) {
-    for (const bool is_quantized : {false, true}) {
+        DetectionOptions{.is_by_class = true, .most = 9},
+        DetectionOptions{.is_by_class = true, .most = 2, .boxes_per_class = 100}}) {
+    const auto add = [&](const Network& network) {
       const std::string name = "detector_" + std::to_string(packages.count());
-      packages.add(name, testing::package_of(detector(options, is_quantized, 60), name));
-    }
+      packages.add(name, testing::package_of(network, name));
+    };
+    for (const bool is_quantized : {false, true}) add(detector(options, is_quantized, 60));
+    add(detector(options, false, 60, scores_with_nan(60)));
+    add(detector(options, false, 0));
   }
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }

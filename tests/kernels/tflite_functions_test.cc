@@ -153,8 +153,8 @@ Network network_of_functions() {
   return parse_network(testing::tflite_model({.subgraphs = {main}}), "m.tflite", {.constants = true});
 }
 
-/// Convolutions of two images of real numbers with weights of int8.
-Network hybrid_network() {
+/// Convolutions of images of real numbers with weights of int8.
+Network hybrid_network(std::int32_t images) {
   const auto weights = [](std::string name, std::vector<std::int32_t> shape, std::size_t scales, int axis) {
     testing::TfliteTensor tensor{.name = std::move(name), .shape = std::move(shape), .dtype = DType::int8};
     std::int32_t count = 1;
@@ -166,10 +166,10 @@ Network hybrid_network() {
     return tensor;
   };
   testing::TfliteSubgraph main;
-  main.tensors = {{.name = "x", .shape = {2, 7, 6, 4}},  weights("w1", {3, 3, 3, 4}, 3, 0),
-                  {.name = "y1", .shape = {2, 4, 3, 3}}, weights("w2", {4, 3, 2, 2}, 1, 0),
-                  {.name = "y2", .shape = {2, 5, 5, 4}}, weights("w3", {1, 3, 3, 8}, 8, 3),
-                  {.name = "y3", .shape = {2, 7, 6, 8}}};
+  main.tensors = {{.name = "x", .shape = {images, 7, 6, 4}},  weights("w1", {3, 3, 3, 4}, 3, 0),
+                  {.name = "y1", .shape = {images, 4, 3, 3}}, weights("w2", {4, 3, 2, 2}, 1, 0),
+                  {.name = "y2", .shape = {images, 5, 5, 4}}, weights("w3", {1, 3, 3, 8}, 8, 3),
+                  {.name = "y3", .shape = {images, 7, 6, 8}}};
   main.operators = {
       {.type = "CONV_2D", .inputs = {0, 1, -1}, .outputs = {2}, .numbers = {0, 2, 2, 1, 1, 1}},
       {.type = "CONV_2D", .inputs = {0, 3, -1}, .outputs = {4}, .numbers = {1, 1, 1, 0, 1, 1}},
@@ -181,9 +181,22 @@ Network hybrid_network() {
 
 /// Its numbers are rounded by what is in a whole image, so it has no rows.
 TEST(TfliteFunctions, RoundWholeImages) {
-  const Network network = hybrid_network();
+  const Network network = hybrid_network(2);
   for (const Operator& op : network.graph().subgraphs[0].operators)
     EXPECT_TRUE(op.row_axes.empty()) << op.type;
+}
+
+TEST(TfliteFunctions, RoundWithAZeroPointBeforeDepthwiseConvolutions) {
+  const std::vector<Value> operands{real({1, 1, 4, 1}, {0, 1, 2, 255}), int8({1, 1, 1, 1}, 1, 0, {1})};
+  const Options options{{"padding", valid},
+                        {"stride_w", std::int64_t{1}},
+                        {"stride_h", std::int64_t{1}},
+                        {"depth_multiplier", std::int64_t{1}}};
+  EXPECT_EQ(Case("DEPTHWISE_CONV_2D", operands, {real({1, 1, 4, 1})}, options).get<float>(),
+            (Floats{0, 1, 2, 255}));
+  const float unit = 255.0F / 127;
+  EXPECT_EQ(Case("CONV_2D", operands, {real({1, 1, 4, 1})}, options).get<float>(),
+            (Floats{0, 0, unit, 127 * unit}));
 }
 
 TEST(TfliteFunctions, AreTheSameAsC) {
@@ -192,7 +205,8 @@ TEST(TfliteFunctions, AreTheSameAsC) {
   for (const char* const name : {"first", "second", "third"})  // one for each compiler
     packages.add(name, testing::package_of(network_of_functions(), name));
   for (const char* const name : {"hybrid", "hybrid_2", "hybrid_3"})
-    packages.add(name, testing::package_of(hybrid_network(), name));
+    packages.add(name, testing::package_of(hybrid_network(2), name));
+  packages.add("no_image", testing::package_of(hybrid_network(0), "no_image"));
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 

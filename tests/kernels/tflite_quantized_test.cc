@@ -154,6 +154,16 @@ TEST(TfliteQuantizedTest, SoftmaxOfInt16) {
             "its output has scale 0.5 and zero point 0, expected 3.0517578e-05 and 0");
 }
 
+// The ratio of these scales is 1.5 in single precision, less in double precision.
+TEST(TfliteQuantizedTest, DividesScalesOfAbsLikeWhatItFollows) {
+  const float scale = 0x1.0cccd2p+1F;
+  const float other = 0x1.66666ep+0F;
+  EXPECT_EQ(Case("ABS", {int8({2}, scale, 0, {1, -3})}, {int8({2}, other, 0)}).get<std::int8_t>(),
+            (Bytes8{1, 4}));
+  EXPECT_EQ(Case("ABS", {int16({2}, scale, {1, -3})}, {int16({2}, other)}).get<std::int16_t>(),
+            (Shorts{2, 5}));
+}
+
 TEST(TfliteQuantizedTest, ActivatesInt16) {
   const Value x = int16({3}, 0.5F, {-1000, 3, 1000});
   EXPECT_EQ(Case("RELU6", {x}, {int16({3}, 0.25F)}).get<std::int16_t>(), (Shorts{0, 6, 24}));

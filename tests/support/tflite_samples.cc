@@ -342,7 +342,7 @@ std::string bytes_of_options(const DetectionOptions& options) {
   builder.Map([&] {
     builder.Int("max_detections", options.most);
     builder.Int("max_classes_per_detection", options.classes_per_box);
-    builder.Int("detections_per_class", 2);
+    builder.Int("detections_per_class", options.boxes_per_class);
     builder.Int("num_classes", 2);
     builder.Bool("use_regular_nms", options.is_by_class);
     builder.Float("nms_score_threshold", 0.25F);

@@ -26,6 +26,7 @@ struct DetectionOptions {
   bool is_by_class = false;
   std::int64_t most = 3;
   std::int64_t classes_per_box = 1;
+  std::int64_t boxes_per_class = 2;
 };
 [[nodiscard]] std::string bytes_of_options(const DetectionOptions& options);
 

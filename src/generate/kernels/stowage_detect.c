@@ -8,10 +8,10 @@
 /* A box by its edges. */
 enum { top, left, bottom, right, edges };
 
-/* What is taken by scores of its own. */
+/* Boxes that may still be taken, by one score each. */
 typedef struct {
   float *scores; /* of each box */
-  int32_t *heap; /* boxes: no one is better than that at half its place */
+  int32_t *heap; /* a heap: box i is not better than box (i - 1) / 2 */
   int32_t count;
 } candidates;
 
@@ -111,17 +111,22 @@ static candidates candidates_in(const stowage_detection_layer *layer, void *scra
   return all;
 }
 
-static void clear(const stowage_detection_layer *layer, float *boxes, float *classes, float *best) {
+static void clear(const stowage_detection_layer *layer, float *boxes, float *classes, float *best,
+                  float *number) {
   const int32_t rows = layer->most * layer->classes_per_box;
   int32_t i;
   for (i = 0; i < rows * edges; i++) boxes[i] = 0.0F;
   for (i = 0; i < rows; i++) classes[i] = best[i] = 0.0F;
+  *number = 0.0F;
 }
 
 static void copy_box(const float *from, float *to) {
   int32_t k;
   for (k = 0; k < edges; k++) to[k] = from[k];
 }
+
+/* NaN is worse than any number. */
+static int is_higher(float a, float b) { return a > b || (isnan(b) && !isnan(a)); }
 
 /* The best class behind another one, by scores and then by numbers; the very best behind -1. */
 static int32_t next_class_of(const stowage_detection_layer *layer, const void *scores, int32_t i,
@@ -131,8 +136,8 @@ static int32_t next_class_of(const stowage_detection_layer *layer, const void *s
   float best_score = 0.0F;
   for (one = 0; one < layer->classes; one++) {
     const float score = score_of(layer, scores, i, one);
-    if (before >= 0 && !(score < last || (score == last && one > before))) continue;
-    if (best >= 0 && !(score > best_score)) continue;
+    if (before >= 0 && !is_higher(last, score) && (is_higher(score, last) || one <= before)) continue;
+    if (best >= 0 && !is_higher(score, best_score)) continue;
     best = one;
     best_score = score;
   }
@@ -142,9 +147,11 @@ static int32_t next_class_of(const stowage_detection_layer *layer, const void *s
 void stowage_detect(const stowage_detection_layer *layer, const void *codes, const void *scores,
                     const void *anchors, float *boxes, float *classes, float *best, float *number,
                     void *scratch) {
-  candidates all = candidates_in(layer, scratch);
+  candidates all;
   int32_t taken = 0, i, k;
-  clear(layer, boxes, classes, best);
+  clear(layer, boxes, classes, best, number);
+  if (layer->boxes == 0) return; /* then there is no scratch memory */
+  all = candidates_in(layer, scratch);
   for (i = 0; i < layer->boxes; i++)
     all.scores[i] = score_of(layer, scores, i, next_class_of(layer, scores, i, -1));
   collect(layer, &all);
@@ -187,10 +194,13 @@ static int32_t insert(const stowage_detection_layer *layer, int32_t count, const
 void stowage_detect_by_class(const stowage_detection_layer *layer, const void *codes, const void *scores,
                              const void *anchors, float *boxes, float *classes, float *best, float *number,
                              void *scratch) {
-  candidates all = candidates_in(layer, scratch);
-  float *const taken = (float *)(void *)(all.heap + layer->boxes); /* boxes of a class */
+  candidates all;
+  float *taken; /* boxes of a class */
   int32_t count = 0, one, i;
-  clear(layer, boxes, classes, best);
+  clear(layer, boxes, classes, best, number);
+  if (layer->boxes == 0) return; /* then there is no scratch memory */
+  all = candidates_in(layer, scratch);
+  taken = (float *)(void *)(all.heap + layer->boxes);
   for (one = 0; one < layer->classes; one++) {
     int32_t own = 0;
     for (i = 0; i < layer->boxes; i++) all.scores[i] = score_of(layer, scores, i, one);

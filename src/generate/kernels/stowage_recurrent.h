@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 enum {
-  stowage_most_reset = 128, /* cells of a GRU that resets early, as far as they are on the stack meanwhile */
+  stowage_most_reset = 128, /* a GRU that resets early with more cells needs scratch memory */
   stowage_most_functions = 6
 };
 

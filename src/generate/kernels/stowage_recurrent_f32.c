@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RNN, GRU and LSTM on float32. A whole run that has an output needs no memory: the output before is in it, and the numbers
- * of cells are where the very last one will be, unless they are an output, too. */
+/* RNN, GRU and LSTM on float32. A whole run that has an output needs no memory, unless a GRU of more than 128 cells
+ * resets early: the output before is in it, and the numbers of cells are where the very last one will be, unless they
+ * are an output, too. */
 #include "stowage_recurrent.h"
 
 enum { most_gates = 4, of_update = 0, of_reset = 1, of_new = 2 };

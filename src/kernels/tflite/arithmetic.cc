@@ -349,7 +349,7 @@ Kernel prepare_sum_of_all(const Signature& signature) {
   refuse_type(operands);
 }
 
-/// The condition of SELECT may say it for whole rows.
+/// A condition of one dimension chooses whole rows.
 Shape shape_of_condition(const Operands& operands) {
   Shape shape = operands.input(0).shape;
   if (operands.type() == "SELECT" && shape.size() == 1) shape.resize(operands.output().shape.size(), 1);

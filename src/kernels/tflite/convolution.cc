@@ -7,8 +7,8 @@
 // the loop over channels is the innermost one of the data.
 //
 // Where the input is float32 and the weights are int8 (dynamic-range quantization), each image is rounded to 8 bits
-// with a scale of its own; sums of products are integers. That is what LiteRT computes: with a zero point if each
-// channel of the weights has a scale.
+// with a scale of its own; sums of products are integers. That is what LiteRT computes: DEPTHWISE_CONV_2D with a zero
+// point, CONV_2D if each channel of the weights has a scale.
 //
 // Cost: output elements * taps * input channels of a group. Source: the TensorFlow Lite 8-bit quantization
 // specification; order of sums as in TensorFlow Lite's reference kernels.
@@ -249,34 +249,24 @@ struct HybridWeights {
   bool has_zero_point = false;  ///< Images are rounded with one.
 };
 
-/// All images as bytes without their zero points, in scratch memory.
-std::vector<float> round_images(const Pointers& at, const Image& images, bool has_zero_point) {
-  std::vector<float> scales;
-  const std::int64_t size = images.rows * images.row;
-  auto* bytes = reinterpret_cast<std::int16_t*>(at.scratch);
-  for (std::int64_t b = 0; b < images.batches; ++b) {
-    const std::span<const float> image(at.input<float>(0) + b * size, static_cast<std::size_t>(size));
-    const ByteScale by = byte_scale_of(image, has_zero_point);
-    bytes = std::ranges::transform(image, bytes, [&](float x) { return by.without_zero(x); }).out;
-    scales.push_back(by.scale);
-  }
-  return scales;
+/// An image as bytes without their zero point, in scratch memory. Returns their scale.
+float round_image(const Pointers& at, std::int64_t index, std::int64_t size, bool has_zero_point) {
+  const std::span<const float> image(at.input<float>(0) + index * size, static_cast<std::size_t>(size));
+  const ByteScale by = byte_scale_of(image, has_zero_point);
+  std::ranges::transform(image, reinterpret_cast<std::int16_t*>(at.scratch),
+                         [&](float x) { return by.without_zero(x); });
+  return by.scale;
 }
 
-Kernel hybrid_convolution(const Operands& operands, const Convolution& it, const HybridWeights& weights) {
+Kernel hybrid_convolution(const Operands& operands, Convolution it, const HybridWeights& weights) {
   expect_bias(operands, 2, DType::float32, it.out_channels);
-  const Image in{.batches = it.batches,
-                 .rows = it.height.in,
-                 .row = it.width.in * it.in_channels,
-                 .element = sizeof(std::int16_t)};
-  const Image out{.batches = it.batches,
-                  .rows = it.height.out,
-                  .row = it.width.out * it.out_channels,
-                  .element = sizeof(float)};
-  const auto run = [=, limits = real_activation_limits(operands)](const Pointers& at) {
-    const std::vector<float> scales = round_images(at, in, weights.has_zero_point);
+  const std::int64_t images = std::exchange(it.batches, 1);
+  const Image in{.rows = it.height.in, .row = it.width.in * it.in_channels, .element = sizeof(std::int16_t)};
+  const Image out{.rows = it.height.out, .row = it.width.out * it.out_channels, .element = sizeof(float)};
+  const auto convolve = [=, limits = real_activation_limits(operands)](const Pointers& at, std::byte* image,
+                                                                       float scale) {
     const auto from = rows_of(in, static_cast<const std::byte*>(at.scratch));
-    const auto to = rows_of(out, at.outputs[0]);
+    const auto to = rows_of(out, image);
     const RowPointers rows{.input = from, .output = to, .begin = 0, .end = out.rows, .whole = at};
     const auto* const data = at.input<std::int8_t>(1);
     const auto* const bias = at.input<float>(2);
@@ -293,13 +283,18 @@ Kernel hybrid_convolution(const Operands& operands, const Convolution& it, const
       });
       for (std::int64_t c = 0; c < it.out_channels; ++c) {
         const auto i = static_cast<std::size_t>(c);
-        const float real =
-            static_cast<float>(sums[i]) * weights.scales[i] * scales[static_cast<std::size_t>(b)];
+        const float real = static_cast<float>(sums[i]) * weights.scales[i] * scale;
         output[c] = limits.clamp(real + (bias == nullptr ? 0.0F : bias[c]));
       }
     });
   };
-  return {.run = run, .scratch = in.batches * in.rows * in.row * in.element};
+  const auto run = [=](const Pointers& at) {
+    for (std::int64_t b = 0; b < images; ++b) {
+      const float scale = round_image(at, b, in.rows * in.row, weights.has_zero_point);
+      convolve(at, at.outputs[0] + b * out.rows * out.row * out.element, scale);
+    }
+  };
+  return {.run = run, .scratch = in.rows * in.row * in.element};
 }
 
 enum class Precision : std::uint8_t { integer, real_input, float32 };
@@ -330,7 +325,7 @@ Kernel prepare_conv_2d(const Signature& signature) {
                               {.channel_step = size,
                                .tap_step = it.group_inputs(),
                                .scales = symmetric_scales_of(weights, it.out_channels, 0),
-                               .has_zero_point = has_scale_of_each_channel(weights)});
+                               .has_zero_point = rounds_with_zero_point(operands)});
   }
   Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 0);
   expect_kind_of_weights(operands, quantization);
@@ -357,7 +352,7 @@ Kernel prepare_depthwise_conv_2d(const Signature& signature) {
                               {.channel_step = 1,
                                .tap_step = it.out_channels,
                                .scales = symmetric_scales_of(weights, it.out_channels, 3),
-                               .has_zero_point = has_scale_of_each_channel(weights)});
+                               .has_zero_point = rounds_with_zero_point(operands)});
   }
   if (precision == Precision::float32) return float_depthwise(operands, it, multiplier);
   Requantization quantization = requantization_of(operands, input, weights, it.out_channels, 3);

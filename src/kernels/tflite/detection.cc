@@ -1,8 +1,8 @@
 // TFLite_Detection_PostProcess: of encoded boxes and their scores, the boxes of the best scores that do not overlap
 // with one that was taken before; for all classes together, or class by class.
 //
-// Equal scores are taken in the order of the boxes, then of the classes. Rows of the results behind the last box are
-// zeros.
+// Equal scores are taken in the order of the boxes, then of the classes; NaN is worse than any number. Rows without a
+// result are zeros.
 //
 // Cost: n log n in boxes and boxes times those that are taken, for each class if they are taken class by class.
 // Source: the options of the operator, and the results of LiteRT.
@@ -10,6 +10,7 @@
 #include "kernels/tflite/detection.h"
 
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,9 @@ float number_at(const std::byte* data, const std::optional<Affine>& bytes, std::
   if (!bytes) return reinterpret_cast<const float*>(data)[i];
   return static_cast<float>(std::to_integer<std::int32_t>(data[i]) - bytes->zero_point) * bytes->scale;
 }
+
+/// NaN is worse than any number.
+bool is_better(float a, float b) { return a > b || (std::isnan(b) && !std::isnan(a)); }
 
 /// One run.
 class Detector {
@@ -76,7 +80,7 @@ class Detector {
     for (std::int64_t one = 0; one < it_.classes; ++one) {
       std::vector<float> scores;
       for (std::int64_t i = 0; i < it_.boxes; ++i) scores.push_back(score(i, one));
-      for (const std::int64_t i : taken_of(scores, it_.boxes_per_class))
+      for (const std::int64_t i : taken_of(scores, it_.boxes_of_class()))
         count += insert(count, i, one, scores[static_cast<std::size_t>(i)]);
     }
     at_.output<float>(3)[0] = static_cast<float>(count);
@@ -109,8 +113,8 @@ class Detector {
   [[nodiscard]] std::vector<std::int64_t> best_classes(std::int64_t i) const {
     std::vector<std::int64_t> best;
     for (std::int64_t one = 0; one < it_.classes; ++one) {
-      const auto worse =
-          std::ranges::find_if(best, [&](std::int64_t other) { return score(i, one) > score(i, other); });
+      const auto worse = std::ranges::find_if(
+          best, [&](std::int64_t other) { return is_better(score(i, one), score(i, other)); });
       best.insert(worse, one);
       if (static_cast<std::int64_t>(best.size()) > it_.best_classes()) best.pop_back();
     }
@@ -178,6 +182,8 @@ Kernel prepare_detections(const Signature& signature) {
   }};
 }
 
+constexpr std::int64_t largest_option = 1 << 20;
+
 /// None of real numbers.
 std::optional<Affine> affine_of_bytes(const Argument& argument) {
   if (argument.dtype == DType::float32) return std::nullopt;
@@ -196,26 +202,25 @@ Detections detections_of(const Signature& signature) {
   if (codes.shape.size() != 3 || codes.shape[0] != 1 || codes.shape[2] < 4)
     refuse("its boxes are {}, expected [1,N,4]", show(codes.shape));
   if (scores.shape.size() != 3) refuse("its scores are {}, expected [1,N,C]", show(scores.shape));
-  constexpr std::int64_t largest = 1 << 20;
-  const auto option = [&](std::string_view name, std::int64_t least) {
+  const auto option = [&](std::string_view name, std::int64_t least, std::int64_t most = largest_option) {
     const std::int64_t value = operands.integer(name);
-    if (value < least || value > largest)
-      refuse("its {} is {}, expected {} to {}", name, value, least, largest);
+    if (value < least || value > most) refuse("its {} is {}, expected {} to {}", name, value, least, most);
     return value;
   };
-  Detections it{.boxes = codes.shape[1],
-                .length = codes.shape[2],
-                .columns = scores.shape[2],
-                .classes = option("num_classes", 1),
-                .most = option("max_detections", 0),
-                .classes_per_box = option("max_classes_per_detection", 1),
-                .boxes_per_class = option("detections_per_class", 1),
-                .is_by_class = operands.flag("use_regular_nms"),
-                .least_score = operands.real("nms_score_threshold"),
-                .largest_share = operands.real("nms_iou_threshold"),
-                .box_bytes = affine_of_bytes(codes),
-                .anchor_bytes = affine_of_bytes(anchors),
-                .score_bytes = affine_of_bytes(scores)};
+  Detections it{
+      .boxes = codes.shape[1],
+      .length = codes.shape[2],
+      .columns = scores.shape[2],
+      .classes = option("num_classes", 1),
+      .most = option("max_detections", 0),
+      .classes_per_box = option("max_classes_per_detection", 1),
+      .boxes_per_class = option("detections_per_class", 1, std::numeric_limits<std::int32_t>::max()),
+      .is_by_class = operands.flag("use_regular_nms"),
+      .least_score = operands.real("nms_score_threshold"),
+      .largest_share = operands.real("nms_iou_threshold"),
+      .box_bytes = affine_of_bytes(codes),
+      .anchor_bytes = affine_of_bytes(anchors),
+      .score_bytes = affine_of_bytes(scores)};
   it.first = it.columns - it.classes;
   if (it.first != 0 && it.first != 1) refuse("it has {} scores of {} classes", it.columns, it.classes);
   if (codes.dtype != anchors.dtype)

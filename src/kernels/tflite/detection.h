@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -18,7 +19,7 @@ struct Detections {
   std::int64_t classes = 0;
   std::int64_t most = 0;  ///< Boxes to be taken.
   std::int64_t classes_per_box = 0;
-  std::int64_t boxes_per_class = 0;
+  std::int64_t boxes_per_class = 0;  ///< As the options say.
   bool is_by_class = false;  ///< Boxes of each class are taken alone; else each box has its best class.
   float least_score = 0;
   float largest_share = 0;            ///< Of what two boxes have in common in both together.
@@ -29,6 +30,8 @@ struct Detections {
 
   /// Rows of the outputs.
   [[nodiscard]] std::int64_t rows() const { return most * classes_per_box; }
+  /// Boxes that are taken of a class if each is taken alone.
+  [[nodiscard]] std::int64_t boxes_of_class() const { return std::min({boxes, boxes_per_class, most}); }
   /// Classes that a box has among the results.
   [[nodiscard]] std::int64_t best_classes() const {
     return is_by_class ? 1 : std::min(classes_per_box, classes);

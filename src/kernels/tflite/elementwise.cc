@@ -58,7 +58,7 @@ Kernel quantized_absolute(const Operands& operands) {
   const Affine input = affine_of(operands.input(0));
   const Affine output = affine_of(operands.output());
   const bool is_scaled = input.scale != output.scale;
-  const Multiplier factor = ratio_of(input.scale, output.scale, false);
+  const Multiplier factor = ratio_of(input.scale, output.scale, std::is_same_v<Number, std::int8_t>);
   return unary_kernel<Number, Number>(operands, [=](Number x) {
     const std::int32_t distance = std::abs(x - input.zero_point);
     const std::int32_t scaled = is_scaled ? scale(distance, factor) : distance;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/tflite/operands.h"
 
 namespace stowage::kernels {
 
@@ -22,9 +22,11 @@ struct ByteScale {
 /// The scale of these numbers. Without a zero point, bytes of both signs are alike.
 [[nodiscard]] ByteScale byte_scale_of(std::span<const float> numbers, bool has_zero_point);
 
-/// Then LiteRT rounds what convolutions read with a zero point.
-[[nodiscard]] inline bool has_scale_of_each_channel(const Argument& weights) {
-  return weights.quantization != nullptr && weights.quantization->scales.size() > 1;
+/// Whether LiteRT rounds what a convolution reads with a zero point: DEPTHWISE_CONV_2D always, CONV_2D if each channel of
+/// its weights has a scale.
+[[nodiscard]] inline bool rounds_with_zero_point(const Operands& operands) {
+  const Quantization* const weights = operands.input(1).quantization;
+  return operands.type() == "DEPTHWISE_CONV_2D" || (weights != nullptr && weights->scales.size() > 1);
 }
 
 }  // namespace stowage::kernels
