@@ -9,8 +9,8 @@ steps failed, and which causes would gain how many models.
 
 Outputs are equal if no number differs by more than 1e-5 of the largest of its tensor (float16: 1e-2) or 1e-6, and
 integers not at all. They are near if they are no further away than twice what the other program differs from itself
-when it optimises, or when inputs change by a part in a million (constants, if all inputs are integers): networks that
-round inside, such as quantized ones, make much of a last bit. Inputs are random: real numbers from -1 to 1, numbers of
+when it optimises, or when inputs change by a part in a million, eight times (constants, if all inputs are integers):
+networks that round inside, such as quantized ones, make much of a last bit. Inputs are random: real numbers from -1 to 1, numbers of
 8 bits any, longer ones 1 to 9, or as models.csv says.
 
 Plans have a limit in work (--effort), so each machine finds the same ones. With --jobs N, N models are done at a
