@@ -1,3 +1,10 @@
+// What a file itself says of types, before shapes are inferred: enough to tell which form of attention a node has.
+//
+// Declared values and initializers come first; then, in the file's order, a few operators that stand around attention
+// pass on what is known of their inputs. A body falls back on the graph around it for names that it does not define.
+//
+// Cost: linear in values and operands, with a look-up by name for each.
+
 #include "import/onnx_known_values.h"
 
 #include <algorithm>
