@@ -3,9 +3,11 @@
 // inputs are outputs of another model.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -20,26 +22,34 @@ namespace stowage {
 namespace generate {
 namespace {
 
-/// The models in the order in which they run, each from its first step to its last.
-std::vector<std::size_t> order_of(const Plan& plan) {
-  if (plan.clocks.size() != 1)
-    throw Error("plan", "runs models at the same time, for which no C is generated");
-  std::vector<std::size_t> order;
-  for (const Step& step : plan.clocks[0].steps) {
-    const auto* const run = std::get_if<Run>(&step);
+/// Where a model runs, from its first step there to its last.
+struct Turn {
+  std::size_t model = 0;
+  std::size_t clock = 0;
+};
+
+/// The models that a clock and those that it forks run. Models that run at the same time stand one after the other.
+void add_turns(const Plan& plan, std::size_t clock, std::vector<Turn>& turns) {
+  std::optional<std::size_t> running;
+  for (const Step& step : plan.clocks[clock].steps) {
     if (std::holds_alternative<Copy>(step))
       throw Error("plan", "moves tensors of several models between memories, for which no C is generated");
-    if (run == nullptr || (!order.empty() && order.back() == run->model)) continue;
-    if (std::ranges::find(order, run->model) != order.end())
+    if (const auto* const fork = std::get_if<Fork>(&step)) {
+      for (const std::size_t branch : fork->clocks) add_turns(plan, branch, turns);
+    }
+    const auto* const run = std::get_if<Run>(&step);
+    if (run == nullptr || running == run->model) continue;
+    running = run->model;
+    if (std::ranges::find(turns, run->model, &Turn::model) != turns.end())
       throw Error("plan", fmt::format("runs model {} in several parts, for which no C is generated",
                                       plan.models[run->model].name));
-    order.push_back(run->model);
+    turns.push_back({run->model, clock});
   }
-  return order;
 }
 
 /// The plan of one model: its tensors and steps, in the memories of all. Times begin with its first step.
-Plan part_of(const Plan& plan, std::size_t model) {
+Plan part_of(const Plan& plan, const Turn& turn) {
+  const std::size_t model = turn.model;
   Plan part = plan;
   part.models = {plan.models[model]};
   part.feeds.clear();
@@ -55,15 +65,19 @@ Plan part_of(const Plan& plan, std::size_t model) {
     return (run != nullptr && run->model == model) || (arrive != nullptr && is_own(arrive->tensor)) ||
            (leave != nullptr && is_own(leave->tensor));
   };
-  const std::vector<Step>& all = plan.clocks[0].steps;
-  const auto begin = static_cast<Position>(std::ranges::find_if(all, is_of_model) - all.begin());
+  part.clocks = {plan.clocks[turn.clock]};
+  std::vector<Step>& steps = part.clocks[0].steps;
+  const auto begin = static_cast<Position>(std::ranges::find_if(steps, is_of_model) - steps.begin());
+  std::erase_if(steps, [&](const Step& step) { return !is_of_model(step); });
   for (PlannedTensor& tensor : part.tensors) {
     tensor.model = 0;
-    for (View& view : tensor.views)
-      view.life = {std::max<Position>(0, view.life.lower - begin), view.life.upper - begin};
+    for (View& view : tensor.views) {
+      // What a clock around this one holds is there all the time.
+      const bool is_own = plan.buffers[view.buffer].clock == turn.clock;
+      view.life = is_own ? Lifetime{std::max<Position>(0, view.life.lower - begin), view.life.upper - begin}
+                         : Lifetime{0, std::ssize(steps)};
+    }
   }
-  std::vector<Step>& steps = part.clocks[0].steps;
-  std::erase_if(steps, [&](const Step& step) { return !is_of_model(step); });
   for (Step& step : steps) {
     if (auto* const run = std::get_if<Run>(&step)) run->model = 0;
     if (auto* const arrive = std::get_if<Arrive>(&step)) arrive->tensor -= first;
@@ -91,13 +105,37 @@ std::string feeds_text(const Plan& plan) {
   return text;
 }
 
+/// Which models run when, as `--run` says it.
+std::string order_text(const Plan& plan, const std::string& name, std::size_t clock) {
+  std::vector<std::string> parts;
+  std::optional<std::size_t> running;
+  for (const Step& step : plan.clocks[clock].steps) {
+    if (const auto* const fork = std::get_if<Fork>(&step)) {
+      std::vector<std::string> branches;
+      for (const std::size_t branch : fork->clocks) branches.push_back(order_text(plan, name, branch));
+      parts.push_back(fmt::format("{}", fmt::join(branches, " | ")));
+    }
+    const auto* const run = std::get_if<Run>(&step);
+    if (run == nullptr || running == run->model) continue;
+    running = run->model;
+    parts.push_back(name_of_model(plan, name, run->model));
+  }
+  const std::string text = fmt::format("{}", fmt::join(parts, "; "));
+  return clock > 0 && parts.size() > 1 ? "(" + text + ")" : text;
+}
+
 std::string header_of(const Plan& plan, const std::string& name, const std::vector<std::string>& names) {
+  const std::string any_order =
+      plan.clocks.size() == 1
+          ? ""
+          : " * Those around a | may run at the same time, take turns row by row, or run one "
+            "after the other.\n";
   std::string text = fmt::format(
       "/* Several models in the same memory, made by stowage; README.md says more. In a round each runs "
-      "once, in the\n"
-      " * order below. Outputs stay until all have run, unless --release freed them.\n{} */\n"
+      "once:\n"
+      " *\n *   {}\n *\n{} * Outputs stay until all have run, unless --release freed them.\n{} */\n"
       "#ifndef {}_H\n#define {}_H\n\n",
-      feeds_text(plan), upper(name), upper(name));
+      order_text(plan, name, 0), any_order, feeds_text(plan), upper(name), upper(name));
   for (const std::string& own : names) text += fmt::format("#include \"{}.h\"\n", own);
   text += "\n/* Memory that all of them share, in bytes. */\n";
   for (const PlannedMemory& memory : plan.memories) {
@@ -156,7 +194,10 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   for (const Network& network : networks) pointers.push_back(&network);
   const RunOptions values{.inputs = options.inputs};  // that `given` points into
   const auto given = run::given_inputs(pointers, plan, values);
-  for (const std::size_t model : order_of(plan)) {
+  std::vector<Turn> turns;
+  add_turns(plan, 0, turns);
+  for (const Turn& turn : turns) {
+    const std::size_t model = turn.model;
     GenerateOptions own = options;
     own.name = name_of_model(plan, options.name, model);
     own.inputs.clear();
@@ -170,7 +211,7 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
       const auto& operators = networks[model].graph().subgraphs[0].operators;
       return std::ranges::find(operators, type, &Operator::type) == operators.end();
     });
-    Package package = generate_package(networks[model], part_of(plan, model), own);
+    Package package = generate_package(networks[model], part_of(plan, turn), own);
     for (GeneratedFile& file : package.files) {
       const bool is_source = file.path.starts_with(own.name) || file.path.starts_with("stowage_");
       if (is_source && paths.insert(file.path).second) all.files.push_back(std::move(file));

@@ -39,7 +39,7 @@ namespace {
 using base::Deadline;
 
 // Of the time, if there are several networks or memories.
-constexpr double share_of_rows = 0.6;
+constexpr double share_of_rows = 0.65;
 constexpr double share_of_whole_together = 0.4;  // of what is left
 constexpr double share_of_whole_beside_moves =
     0.2;  // the same, if rows may move: choosing when takes longest

@@ -36,20 +36,71 @@ std::vector<std::byte> run_with(const Network& network, const std::vector<std::b
   return Runner(network, options).run(plan, options).outputs[0].array.data;
 }
 
-/// Runs both, the second on the output of the first, which is where it needs it.
-std::string program(const std::vector<std::byte>& input, const std::vector<std::byte>& expected) {
-  return "#include \"pair.h\"\n#include <stdio.h>\n#include <string.h>\n"
-         "static const float input[90] = {\n" +
-         generate::initialiser(DType::float32, input) + "};\nstatic const float expected[90] = {\n" +
-         generate::initialiser(DType::float32, expected) +
-         "};\nstatic float output[90];\n"
-         "static uint64_t arena[(PAIR_ARENA_SIZE + 7) / 8 + 8];\n"
+std::vector<std::byte> some_input() {
+  std::vector<float> numbers(90);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * 37 % 90) / 30 - 1.4F;
+  std::vector<std::byte> input(numbers.size() * sizeof(float));
+  std::memcpy(input.data(), numbers.data(), input.size());
+  return input;
+}
+
+std::string array_text(const std::string& name, const std::vector<std::byte>& values) {
+  return "static const float " + name + "[90] = {\n" + generate::initialiser(DType::float32, values) + "};\n";
+}
+
+/// `expected` are the outputs `first` and `second`.
+std::string begin_of_program(const std::string& package, const std::vector<std::byte>& input,
+                             const std::vector<std::byte>& expected_first,
+                             const std::vector<std::byte>& expected_second) {
+  std::string size = package + "_ARENA_SIZE";
+  for (char& c : size) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return "#include \"" + package + ".h\"\n#include <stdio.h>\n#include <string.h>\n" +
+         array_text("input", input) + array_text("expected_first", expected_first) +
+         array_text("expected_second", expected_second) +
+         "static float first[90], second[90];\nstatic uint64_t arena[(" + size +
+         " + 7) / 8 + 8];\n"
          "int main(void) {\n"
-         "  uint8_t *const at = (uint8_t *)(((uintptr_t)arena + 63) / 64 * 64);\n"
-         "  pair_a_run(at, input, NULL);\n"
-         "  pair_b_run(at, NULL, output);\n"
-         "  if (memcmp(output, expected, sizeof(output)) != 0) return 1;\n"
-         "  puts(\"as expected\");\n  return 0;\n}\n";
+         "  uint8_t *const at = (uint8_t *)(((uintptr_t)arena + 63) / 64 * 64);\n";
+}
+
+const char* const end_of_program =
+    "  if (memcmp(first, expected_first, sizeof(first)) != 0) return 1;\n"
+    "  if (memcmp(second, expected_second, sizeof(second)) != 0) return 2;\n"
+    "  puts(\"as expected\");\n  return 0;\n}\n";
+
+/// One row of each model in turn. Rows are lines of 15 numbers.
+std::string turns_program(const std::vector<std::byte>& input, const std::vector<std::byte>& expected_first,
+                          const std::vector<std::byte>& expected_second) {
+  const auto turn = [](const std::string& model, const std::string& output) {
+    const std::string big = model == "a" ? "A" : "B";
+    return "    if (of_" + model + " == PAIR_" + big + "_WANTS_ROW)\n      memcpy(pair_" + model + "_row(&" +
+           model + "), input + 15 * pair_" + model + "_row_number(&" + model + "), 60);\n    if (of_" +
+           model + " == PAIR_" + big + "_HAS_ROW)\n      memcpy(" + output + " + 15 * pair_" + model +
+           "_row_number(&" + model + "), pair_" + model + "_row(&" + model + "), 60);\n    if (of_" + model +
+           " != PAIR_" + big + "_DONE) of_" + model + " = pair_" + model + "_advance(&" + model + ");\n";
+  };
+  return begin_of_program("pair", input, expected_first, expected_second) +
+         "  pair_a_state a;\n  pair_b_state b;\n"
+         "  pair_a_status of_a = pair_a_begin(&a, at);\n  pair_b_status of_b = pair_b_begin(&b, at);\n"
+         "  while (of_a != PAIR_A_DONE || of_b != PAIR_B_DONE) {\n" +
+         turn("a", "first") + turn("b", "second") + "  }\n" + end_of_program;
+}
+
+/// Compiles the package with this program under sanitizers, and runs it.
+testing::ProcessResult run_main(const Package& package, const std::string& main) {
+  const testing::TemporaryDirectory folder;
+  std::vector<std::string> arguments{"-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I.", "main.c"};
+  for (const GeneratedFile& file : package.files) {
+    folder.write(file.path, file.content);
+    if (file.path.ends_with(".c") && !file.path.ends_with("_test.c")) arguments.push_back(file.path);
+  }
+  folder.write("main.c", main);
+  arguments.insert(arguments.end(), {"-fsanitize=address,undefined", "-lm", "-o", "all"});
+  const auto compiled = testing::run_process("/usr/bin/gcc", arguments, {.directory = folder.path()});
+  if (compiled.status != 0) return compiled;
+  const auto made = testing::run_process("/usr/bin/make", {"test"}, {.directory = folder.path()});
+  if (made.status != 0) return made;
+  return testing::run_process((folder / "all").string(), {});
 }
 
 TEST(GenerateSeveral, OneFeedsTheOther) {
@@ -59,41 +110,58 @@ TEST(GenerateSeveral, OneFeedsTheOther) {
   options.feeds = {{.output = "a.y", .input = "B.x"}};
   const Package package =
       generate_package(networks, plan_of(networks, options), {.name = "pair", .cases = 2});
-  const testing::TemporaryDirectory folder;
-  std::vector<std::string> arguments{"-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I.", "main.c"};
-  for (const GeneratedFile& file : package.files) {
-    folder.write(file.path, file.content);
-    if (file.path.ends_with(".c") && !file.path.ends_with("_test.c")) arguments.push_back(file.path);
-  }
   EXPECT_NE(package.files[0].content.find("Output 'y' of 'a' is input 'x' of 'B': give NULL for it."),
             std::string::npos)
       << package.files[0].content;
-  std::vector<float> numbers(90);
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * 37 % 90) / 30 - 1.4F;
-  std::vector<std::byte> input(numbers.size() * sizeof(float));
-  std::memcpy(input.data(), numbers.data(), input.size());
-  folder.write("main.c", program(input, run_with(networks[1], run_with(networks[0], input))));
-  arguments.insert(arguments.end(), {"-fsanitize=address,undefined", "-lm", "-o", "both"});
-  const auto compiled = testing::run_process("/usr/bin/gcc", arguments, {.directory = folder.path()});
-  ASSERT_EQ(compiled.status, 0) << compiled.errors;
-  EXPECT_EQ(testing::run_process((folder / "both").string(), {}).status, 0);
-  const auto made = testing::run_process("/usr/bin/make", {"test"}, {.directory = folder.path()});
-  EXPECT_EQ(made.status, 0) << made.errors;
-  EXPECT_NE(made.output.find("pair_a: 2 of 2 cases as expected"), std::string::npos) << made.output;
-  EXPECT_NE(made.output.find("pair_b: 2 of 2 cases as expected"), std::string::npos) << made.output;
+  const std::vector<std::byte> input = some_input();
+  const std::vector<std::byte> fed = run_with(networks[0], input);
+  const std::string main = begin_of_program("pair", input, fed, run_with(networks[1], fed)) +
+                           "  pair_a_run(at, input, first);\n  pair_b_run(at, NULL, second);\n" +
+                           end_of_program;
+  const auto outcome = run_main(package, main);
+  EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
-TEST(GenerateSeveral, RefusesModelsThatRunAtTheSameTime) {
+TEST(GenerateSeveral, TakeTurnsRowByRow) {
   const std::vector<Network> networks = two_networks();
   PlanOptions options;
   options.run = "a | B";
-  try {
-    static_cast<void>(generate_package(networks, plan_of(networks, options), {.name = "pair"}));
-    FAIL() << "generated";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("runs models at the same time"), std::string::npos)
-        << error.what();
-  }
+  options.stream.emplace();
+  options.io = Io::rows;
+  const Plan plan = plan_of(networks, options);
+  ASSERT_EQ(plan.clocks.size(), 3U);
+  const Package package = generate_package(networks, plan, {.name = "pair", .cases = 2});
+  EXPECT_NE(package.files[0].content.find(" *   pair_a | pair_b\n"), std::string::npos)
+      << package.files[0].content;
+  const std::vector<std::byte> input = some_input();
+  const auto outcome =
+      run_main(package, turns_program(input, run_with(networks[0], input), run_with(networks[1], input)));
+  EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
+}
+
+TEST(GenerateSeveral, FeedModelsThatRunAtTheSameTime) {
+  std::vector<Network> networks = two_networks();
+  networks.push_back(testing::pool_and("TANH"));
+  networks[2].input.info.name = "c";
+  PlanOptions options;
+  options.run = "a; (B | c)";
+  options.feeds = {{.output = "a.y", .input = "B.x"}, {.output = "a.y", .input = "c.x"}};
+  std::vector<Input> inputs;
+  for (const Network& network : networks) inputs.push_back(network.input);
+  const Plan plan = make_plan(inputs, options).plan;
+  const Package package = generate_package(networks, plan, {.name = "three", .cases = 2});
+  EXPECT_NE(package.files[0].content.find(" *   three_a; three_b | three_c\n"), std::string::npos)
+      << package.files[0].content;
+  const std::vector<std::byte> input = some_input();
+  const std::vector<std::byte> fed = run_with(networks[0], input);
+  const std::string main =
+      begin_of_program("three", input, run_with(networks[1], fed), run_with(networks[2], fed)) +
+      "  three_a_run(at, input, NULL);\n"
+      "  three_c_run(at, NULL, second);\n"
+      "  three_b_run(at, NULL, first);\n" +
+      end_of_program;
+  const auto outcome = run_main(package, main);
+  EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
 }  // namespace
