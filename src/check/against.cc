@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -293,25 +294,34 @@ void check_numbers(const Plan& plan, std::span<const Network> networks, Faults& 
   }
 }
 
-/// A plan of blocks is checked as a plan of the network in which each block is an operator or a tensor of its own.
+/// A plan of blocks is checked as a plan of networks in which each block is an operator or a tensor of its own.
 /// `check` gets both.
 template <typename Check>
-Faults check_blocks(const Plan& plan, const Graph& graph, const Check& check) {
-  Faults faults;
-  const auto matched = match_tensors(plan, graph, 0, faults);
-  if (!faults.empty()) return faults;
-  std::vector<std::size_t> places;
-  for (const PlannedTensor* const it : matched)
-    places.push_back(static_cast<std::size_t>(it - plan.tensors.data()));
+Faults check_blocks(const Plan& plan, std::span<const Graph* const> graphs, const Check& check) {
+  Plan of_blocks = plan;
+  std::vector<const Graph*> all(graphs.begin(), graphs.end());
+  std::deque<Graph> stored;
   try {
-    const model::SplitNetwork network = model::split(graph, model::splits_of(plan, graph));
-    const Graph stored = model::stored(network);
-    faults = check_block_network(graph, network, stored);
-    if (!faults.empty()) return faults;
-    return check(model::plan_of_blocks(plan, network, places), stored);
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      if (!model::has_blocks(plan, m)) continue;
+      Faults faults;
+      const auto matched = match_tensors(of_blocks, *graphs[m], m, faults);
+      if (!faults.empty()) return faults;
+      std::vector<std::size_t> places;
+      for (const PlannedTensor* const it : matched)
+        places.push_back(static_cast<std::size_t>(it - of_blocks.tensors.data()));
+      const model::SplitNetwork network = model::split(*graphs[m], model::splits_of(plan, m, *graphs[m]));
+      all[m] = &stored.emplace_back(model::stored(network));
+      faults = check_block_network(*graphs[m], network, *all[m]);
+      if (!faults.empty()) return faults;
+      of_blocks = model::plan_of_blocks(of_blocks, m, network, places);
+    }
   } catch (const Error& error) {
     return {{FaultKind::format, error.what()}};
   }
+  if (model::has_blocks(of_blocks))
+    return {{FaultKind::format, "a step runs a block of something that is no operator of its network"}};
+  return check(of_blocks, all);
 }
 
 /// The networks of a plan, with their steps.
@@ -350,9 +360,12 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
     return faults;
   }
   if (model::has_blocks(plan)) {
-    return check_blocks(plan, *given[0].graph, [&](const Plan& of_blocks, const Graph& graph) {
-      const Given network{&graph, given[0].constants};
-      return check_against(of_blocks, {&network, 1});
+    std::vector<const Graph*> graphs;
+    for (const Given& it : given) graphs.push_back(it.graph);
+    return check_blocks(plan, graphs, [&](const Plan& of_blocks, std::span<const Graph* const> networks) {
+      std::vector<Given> all(given.begin(), given.end());
+      for (std::size_t m = 0; m < all.size(); ++m) all[m] = {networks[m], given[m].constants, given[m].graph};
+      return check_against(of_blocks, all);
     });
   }
   model::ClockTree tree(plan.clocks);
@@ -368,7 +381,9 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   const std::vector<Joined> joined = join_feeds(plan, tree, ids, networks, faults);
   StoredConstants stored(plan);
   for (std::size_t n = 0; n < networks.size(); ++n) {
-    stored.check(networks[n].graph(), networks[n].part.matched, faults);
+    const Graph& graph = given[n].unsplit != nullptr ? *given[n].unsplit : networks[n].graph();
+    const std::span<const PlannedTensor* const> matched(networks[n].part.matched);
+    stored.check(graph, matched.first(graph.tensors.size()), faults);
     finish_network(tree, networks[n], faults);
   }
   stored.check_savings(faults);
@@ -379,9 +394,8 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
 
 Faults check_tasks(const Plan& plan, std::span<const Graph* const> graphs) {
   if (model::has_blocks(plan)) {
-    return check_blocks(plan, *graphs[0], [](const Plan& of_blocks, const Graph& graph) {
-      const Graph* const blocks = &graph;
-      return check_tasks(of_blocks, {&blocks, 1});
+    return check_blocks(plan, graphs, [](const Plan& of_blocks, std::span<const Graph* const> networks) {
+      return check_tasks(of_blocks, networks);
     });
   }
   Faults faults;

@@ -230,8 +230,6 @@ class StepForms {
   }
 
   void check(const Run& run) {
-    if (run.block && plan_.models.size() > 1)
-      fault("runs a block; this version understands blocks only in plans of one model");
     if (run.rows && (run.rows->begin < 0 || run.rows->begin >= run.rows->end))
       fault(fmt::format("runs {}", text_of(*run.rows)));
     if (run.block && (run.sums || run.carry || run.part || run.block->begin < 0 ||
@@ -267,8 +265,6 @@ class StepForms {
     }
     if (copy.rows && copy.block && copy.rows->axis == copy.block->axis)
       fault(fmt::format("copies a block of {}, the axis of its rows", text_of(*copy.block)));
-    if (copy.block && plan_.models.size() > 1)
-      fault("copies a block; this version understands blocks only in plans of one model");
   }
   void check(const Fork&) {}
   void check(const Arrive& arrive) { check_passage(arrive.tensor, arrive.rows, "has {} arrive"); }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,22 +41,26 @@ std::multimap<std::size_t, std::size_t> operators_for(const SplitNetwork& networ
 
 class Renaming {
  public:
-  Renaming(const Plan& plan, const SplitNetwork& network, std::span<const std::size_t> places)
-      : network_(network),
-        places_(places),
+  Renaming(const Plan& plan, std::size_t model, const SplitNetwork& network,
+           std::span<const std::size_t> places)
+      : model_(model),
+        network_(network),
+        places_(places.begin(), places.end()),
         blocks_(numbers_of(network.operators)),
         blocks_of_tensors_(numbers_of(network.tensors)),
         operators_(operators_for(network)),
         result_(plan) {}
 
   Plan run() {
-    for (Step& step : result_.clocks.at(0).steps) {
-      if (auto* const run = std::get_if<Run>(&step)) rename(*run);
-    }
+    add_tensors();
+    for_each_step([&](Step& step) {
+      auto* const run = std::get_if<Run>(&step);
+      if (run != nullptr && run->model == model_) rename(*run);
+    });
     move_views();
-    for (Step& step : result_.clocks.at(0).steps) {
+    for_each_step([&](Step& step) {
       if (auto* const copy = std::get_if<Copy>(&step)) rename(*copy);
-    }
+    });
     if (result_.streaming) rename(*result_.streaming);
     return std::move(result_);
   }
@@ -80,8 +85,8 @@ class Renaming {
 
   /// A copy of a block that does not exist becomes one of a tensor that does not exist.
   void rename(Copy& copy) const {
-    if (!copy.block) return;
     const auto place = std::ranges::find(places_, copy.tensor);
+    if (!copy.block || place == places_.end()) return;
     const auto t = static_cast<std::size_t>(place - places_.begin());
     const auto number = blocks_of_tensors_.find(key_of(t, *copy.block));
     copy.tensor = number == blocks_of_tensors_.end() ? result_.tensors.size()
@@ -89,13 +94,41 @@ class Renaming {
     copy.block.reset();
   }
 
-  /// Also tensors that are constant or stored elsewhere get an entry.
+  template <typename Visit>
+  void for_each_step(const Visit& visit) {
+    for (Clock& clock : result_.clocks) std::ranges::for_each(clock.steps, visit);
+  }
+
+  /// Each block has an entry behind the tensors of its model, also those that are constant or stored elsewhere.
+  void add_tensors() {
+    first_block_ = places_.size();
+    for (std::size_t t = 0; t < result_.tensors.size(); ++t) {
+      if (result_.tensors[t].model == model_) first_block_ = t + 1;
+    }
+    const std::size_t count = network_.tensors.size() - places_.size();
+    std::vector<PlannedTensor> blocks;
+    for (std::size_t b = 0; b < count; ++b)
+      blocks.push_back({.model = model_, .tensor = network_.graph.tensors[places_.size() + b]});
+    const auto at = result_.tensors.begin() + static_cast<std::ptrdiff_t>(first_block_);
+    result_.tensors.insert(at, std::make_move_iterator(blocks.begin()),
+                           std::make_move_iterator(blocks.end()));
+    const auto shift = [&](std::size_t& tensor) { tensor += tensor >= first_block_ ? count : 0; };
+    std::ranges::for_each(places_, shift);
+    for_each_step([&](Step& step) {
+      if (auto* const copy = std::get_if<Copy>(&step)) shift(copy->tensor);
+      if (auto* const arrive = std::get_if<Arrive>(&step)) shift(arrive->tensor);
+      if (auto* const leave = std::get_if<Leave>(&step)) shift(leave->tensor);
+    });
+    for (Feed& feed : result_.feeds) {
+      shift(feed.output);
+      shift(feed.input);
+    }
+    std::ranges::for_each(result_.released, shift);
+  }
+
   void move_views() {
     const std::size_t own = places_.size();
     const auto& numbers = blocks_of_tensors_;
-    for (std::size_t t = own; t < network_.tensors.size(); ++t)
-      result_.tensors.push_back({.tensor = network_.graph.tensors[t]});
-    first_block_ = result_.tensors.size() - (network_.tensors.size() - own);
     for (TensorId t = 0; t < own; ++t) {
       PlannedTensor& planned = result_.tensors[places_[t]];
       const bool is_split = network_.blocks.contains(t);
@@ -129,8 +162,9 @@ class Renaming {
     }
   }
 
+  std::size_t model_;
   const SplitNetwork& network_;
-  std::span<const std::size_t> places_;
+  std::vector<std::size_t> places_;
   std::map<Key, std::size_t> blocks_;
   std::map<Key, std::size_t> blocks_of_tensors_;
   std::size_t first_block_ = 0;  ///< Of the plan's tensors.
@@ -141,25 +175,35 @@ class Renaming {
 }  // namespace
 
 bool has_blocks(const Plan& plan) {
-  const auto runs_block = [](const Step& step) {
+  for (std::size_t model = 0; model < plan.models.size(); ++model) {
+    if (has_blocks(plan, model)) return true;
+  }
+  return false;
+}
+
+bool has_blocks(const Plan& plan, std::size_t model) {
+  const auto runs_block = [model](const Step& step) {
     const auto* const run = std::get_if<Run>(&step);
-    return run != nullptr && run->block;
+    return run != nullptr && run->model == model && run->block;
   };
-  return std::any_of(plan.clocks.begin(), plan.clocks.end(),
-                     [&](const Clock& clock) { return std::ranges::any_of(clock.steps, runs_block); }) ||
-         std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const PlannedTensor& tensor) {
-           return std::ranges::any_of(tensor.views, [](const View& view) { return view.block.has_value(); });
+  return std::ranges::any_of(
+             plan.clocks, [&](const Clock& clock) { return std::ranges::any_of(clock.steps, runs_block); }) ||
+         std::ranges::any_of(plan.tensors, [&](const PlannedTensor& tensor) {
+           return tensor.model == model &&
+                  std::ranges::any_of(tensor.views, [](const View& view) { return view.block.has_value(); });
          });
 }
 
-Splits splits_of(const Plan& plan, const Graph& graph) {
+Splits splits_of(const Plan& plan, std::size_t model, const Graph& graph) {
   std::map<std::size_t, std::set<Key>> blocks;
   std::set<std::size_t> wholes;
-  for (const Step& step : plan.clocks.at(0).steps) {
-    const auto* const run = std::get_if<Run>(&step);
-    if (run == nullptr || run->path.size() != 2 || run->path[0] != 0) continue;
-    if (run->block) blocks[run->path[1]].insert(key_of(0, *run->block));
-    if (!run->block) wholes.insert(run->path[1]);
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      const auto* const run = std::get_if<Run>(&step);
+      if (run == nullptr || run->model != model || run->path.size() != 2 || run->path[0] != 0) continue;
+      if (run->block) blocks[run->path[1]].insert(key_of(0, *run->block));
+      if (!run->block) wholes.insert(run->path[1]);
+    }
   }
   Splits splits;
   for (const auto& [op, keys] : blocks) {
@@ -180,8 +224,9 @@ Splits splits_of(const Plan& plan, const Graph& graph) {
   return splits;
 }
 
-Plan plan_of_blocks(const Plan& plan, const SplitNetwork& network, std::span<const std::size_t> places) {
-  return Renaming(plan, network, places).run();
+Plan plan_of_blocks(const Plan& plan, std::size_t model, const SplitNetwork& network,
+                    std::span<const std::size_t> places) {
+  return Renaming(plan, model, network, places).run();
 }
 
 }  // namespace stowage::model

@@ -9,17 +9,19 @@
 
 namespace stowage::model {
 
-/// Whether steps run blocks, or views hold blocks.
+/// Whether steps run blocks, or views hold blocks, of any model.
 [[nodiscard]] bool has_blocks(const Plan& plan);
+/// The same of one model.
+[[nodiscard]] bool has_blocks(const Plan& plan, std::size_t model);
 
-/// How the steps of a streamed plan split the operators of its network. Throws Error unless the steps of an
+/// How the steps of a plan split the operators of a model, whose network is `graph`. Throws Error unless the steps of an
 /// operator have no blocks or blocks that are all of its output.
-[[nodiscard]] Splits splits_of(const Plan& plan, const Graph& graph);
+[[nodiscard]] Splits splits_of(const Plan& plan, std::size_t model, const Graph& graph);
 
-/// The same plan for the network of blocks: its steps name operators of `network`, and each block is a tensor
-/// behind those of the plan. `places` has the index in Plan::tensors of each tensor of the unsplit network.
+/// The same plan for the network of a model's blocks: its steps name operators of `network`, and each block is a tensor
+/// behind those of the model. `places` has the index in Plan::tensors of each tensor of the unsplit network.
 /// Throws Error for a view of a block that is none of the tensor's.
-[[nodiscard]] Plan plan_of_blocks(const Plan& plan, const SplitNetwork& network,
+[[nodiscard]] Plan plan_of_blocks(const Plan& plan, std::size_t model, const SplitNetwork& network,
                                   std::span<const std::size_t> places);
 
 }  // namespace stowage::model

@@ -116,10 +116,6 @@ void note_left_out(const PlanOptions& options, std::span<const Graph> networks, 
   if (options.io == Io::rows && left_out(plan, Wish::rows) == nullptr && !has_rows_of_io(plan))
     plan.left_out.push_back({Wish::io_rows, "inputs and outputs take less memory as wholes",
                              "--io arena, which is what the plan has"});
-  if (networks.size() > 1 && options.stream->blocks == StreamBlocks::searched &&
-      left_out(plan, Wish::rows) == nullptr)
-    plan.left_out.push_back(
-        {Wish::blocks, "several networks have none", "one network alone, or --blocks none"});
   const auto [all, unknown] = operators_and_unknown(networks);
   if (options.stream->recompute > 1 && unknown > 0) {
     plan.left_out.push_back(

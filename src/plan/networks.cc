@@ -123,11 +123,12 @@ class OrderedPlanner {
     if (take_out_fed(passing)) timeline = timeline_of(context_, clocks());
     share_bytes(timeline, passing);
     const std::vector<std::size_t> first_buffer = compose_all(timeline, passing);
+    const BufferAccesses accesses = accesses_of_rows(timeline, first_buffer);
     draft_.plan.clocks = std::move(timeline).clocks();
     move_sums(first_buffer);
     // From here on, only moves add or resize buffers.
     place_buffers();
-    if (context_.options.moves == Moves::allowed) move_between_memories();
+    if (context_.options.moves == Moves::allowed) move_between_memories(accesses);
     // From here on, offsets are fixed.
     note_copies();
     if (rows_.size() == 1 && rows_[0]) draft_.plan.streaming = rows_[0]->streaming;
@@ -229,9 +230,17 @@ class OrderedPlanner {
     if (context_.working.size() == 1) return {.solution = rows.solution};
     if (graphs_.size() > 1) return {};
     const Problem problem = problem_of(buffers_of(rows, context_.networks[0]), context_.working);
-    const bool may_move = context_.options.moves == Moves::allowed;
-    return {.solution = solve_provably(problem, context_.options.solve,
-                                       may_move ? deadline_.part(share_of_unmoved) : deadline_)};
+    return {.solution = solve_provably(problem, context_.options.solve, time_of_placing())};
+  }
+
+  [[nodiscard]] bool has_rows() const {
+    return std::ranges::any_of(rows_, [](const RowsPtr& it) { return it != nullptr; });
+  }
+
+  /// If rows may move, choosing when takes longest.
+  [[nodiscard]] Deadline time_of_placing() const {
+    return has_rows() && context_.options.moves == Moves::allowed ? deadline_.part(share_of_unmoved)
+                                                                  : deadline_;
   }
 
   /// The buffers of rows, where the options say.
@@ -308,12 +317,30 @@ class OrderedPlanner {
       draft_.placement = placement_of(std::move(arrangements_[0].solution), context_.working.size());
       return;
     }
-    draft_.placement =
-        place(draft_.plan.buffers, draft_.plan.clocks, context_.working, context_.options.solve, deadline_);
+    draft_.placement = place(draft_.plan.buffers, draft_.plan.clocks, context_.working,
+                             context_.options.solve, time_of_placing());
+  }
+
+  /// Which steps use each buffer, where that is known.
+  [[nodiscard]] BufferAccesses accesses_of_rows(const share::Timeline& timeline,
+                                                const std::vector<std::size_t>& first_buffer) const {
+    BufferAccesses all(draft_.plan.buffers.size());
+    for (std::size_t m = 0; m < rows_.size(); ++m) {
+      if (!rows_[m] || rows_[m]->accesses.size() != rows_[m]->problem.buffers.size()) continue;
+      const Position begin = timeline.stage_of(m).begin;
+      for (std::size_t b = 0; b < rows_[m]->accesses.size(); ++b) {
+        for (stream::RowAccess access : rows_[m]->accesses[b]) {
+          access.first += begin;
+          access.last += begin;
+          all[first_buffer[m] + b].push_back(access);
+        }
+      }
+    }
+    return all;
   }
 
   /// Moves tensors only if everything fits without moves.
-  void move_between_memories() {
+  void move_between_memories(const BufferAccesses& accesses) {
     const std::vector<Memory>& memories = context_.working;
     Plan& plan = draft_.plan;
     const auto extents =
@@ -323,8 +350,8 @@ class OrderedPlanner {
     }
     plan.places = std::move(draft_.placement.places);
     const pack::Control control{context_.options.solve, deadline_};
-    if (rows_.size() == 1 && rows_[0]) {
-      const auto moves = move_rows(*rows_[0], memories, control, plan);
+    if (has_rows()) {
+      const auto moves = move_rows(accesses, memories, control, plan);
       draft_.placement.cost_bound = moves ? moves->cost_bound : 0;
       plan.interrupted = plan.interrupted || (moves && moves->is_cut);
     } else {

@@ -55,9 +55,13 @@ Lifetime life_on(const Stretched& clock, const Lifetime& life) {
 
 class RowMover {
  public:
-  RowMover(const PlacedRows& rows, const std::vector<Memory>& memories, const pack::Control& control,
+  RowMover(const BufferAccesses& accesses, const std::vector<Memory>& memories, const pack::Control& control,
            Plan& plan)
-      : rows_(rows), memories_(memories), control_(control), plan_(plan), views_in_(plan.buffers.size()) {
+      : accesses_(accesses),
+        memories_(memories),
+        control_(control),
+        plan_(plan),
+        views_in_(plan.buffers.size()) {
     for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
       for (std::size_t v = 0; v < plan.tensors[t].views.size(); ++v)
         views_in_[plan.tensors[t].views[v].buffer].push_back({t, v});
@@ -98,7 +102,7 @@ class RowMover {
     const bool is_cheapest = std::all_of(memories_.begin() + 1, memories_.end(),
                                          [&](const Memory& memory) { return memory.cost > fast.cost; });
     if (!is_cheapest || !fast.capacity || plan_.clocks.size() != 1 ||
-        rows_.accesses.size() != plan_.buffers.size())
+        accesses_.size() != plan_.buffers.size())
       return false;
     needs_.fast_cost = fast.cost;
     needs_.capacity = *fast.capacity;
@@ -137,7 +141,7 @@ class RowMover {
               .may_be_fast = may_be_in(b, 0) && buffer.size <= needs_.capacity,
               .may_be_slow = homes_[b] != 0};
     if (can_move(b)) {
-      for (const stream::RowAccess& it : rows_.accesses[b])
+      for (const stream::RowAccess& it : accesses_[b])
         need.touches.push_back({it.first, it.last, it.bytes, it.writes});
       for (std::size_t i = 0; i + 1 < need.touches.size(); ++i)
         need.carried.push_back(bytes_across(b, need, i));
@@ -152,7 +156,7 @@ class RowMover {
 
   /// Whether just one view is live between any two uses, and the uses are the buffer's life.
   [[nodiscard]] bool can_move(std::size_t b) const {
-    const auto& accesses = rows_.accesses[b];
+    const auto& accesses = accesses_[b];
     const auto& pieces = plan_.buffers[b].pieces;
     if (accesses.empty() || pieces.size() != 1 || !pieces[0].is_ever_alive() || views_in_[b].empty())
       return false;
@@ -437,7 +441,7 @@ class RowMover {
     }
   }
 
-  const PlacedRows& rows_;
+  const BufferAccesses& accesses_;
   const std::vector<Memory>& memories_;
   const pack::Control& control_;
   Plan& plan_;
@@ -454,9 +458,9 @@ class RowMover {
 
 }  // namespace
 
-std::optional<RowMoves> move_rows(const PlacedRows& rows, const std::vector<Memory>& memories,
+std::optional<RowMoves> move_rows(const BufferAccesses& accesses, const std::vector<Memory>& memories,
                                   const pack::Control& control, Plan& plan) {
-  return RowMover(rows, memories, control, plan).run();
+  return RowMover(accesses, memories, control, plan).run();
 }
 
 }  // namespace stowage::plan

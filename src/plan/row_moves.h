@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "pack/placing.h"
-#include "plan/row_placing.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"
+#include "stream/timetable.h"
 
 namespace stowage::plan {
 
@@ -17,10 +17,14 @@ struct RowMoves {
   bool is_cut = false;          ///< With more time the plan may cost less.
 };
 
-/// Moves rows of a placed plan of one network between memories where that costs less; see row_moves.cc. Changes steps,
+/// The steps that use each buffer, in the order of time; none: nothing is known of them.
+using BufferAccesses = std::vector<std::vector<stream::RowAccess>>;
+
+/// Moves rows of a placed plan of one clock between memories where that costs less; see row_moves.cc. Changes steps,
 /// buffers, places and views. The cost never rises, and no memory exceeds its capacity. None: nothing can be known or
 /// moved.
-[[nodiscard]] std::optional<RowMoves> move_rows(const PlacedRows& rows, const std::vector<Memory>& memories,
+[[nodiscard]] std::optional<RowMoves> move_rows(const BufferAccesses& accesses,
+                                                const std::vector<Memory>& memories,
                                                 const pack::Control& control, Plan& plan);
 
 }  // namespace stowage::plan

@@ -97,8 +97,8 @@ BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, con
   if (options.stream->blocks == StreamBlocks::none) return {};
   if (around.keeps_state || !graph.ties.empty() || graph.subgraphs.size() > 1)
     return {.left_out = {{Wish::blocks, "a network with bodies, or with state in the plan, has none", ""}}};
-  const stream::InstanceOptions instances{.granule = granule_of(*options.stream),
-                                          .io = ways_of(options)[0].io};
+  const stream::InstanceOptions instances{
+      .granule = granule_of(*options.stream), .io = ways_of(options)[0].io, .passed = around.passed};
   const stream::SplitChoice choice =
       stream::split_where_it_helps(graph, instances, most_iterations_in(deadline.left()),
                                    {work_on_blocks, deadline.part(share_of_blocks)});
@@ -110,7 +110,17 @@ BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, con
   } else if (left_out > 0) {
     blocks.left_out.push_back(too_many_blocks(choice.least_left_out));
   }
-  if (!choice.splits.empty()) blocks.network = model::split(graph, choice.splits);
+  if (choice.splits.empty()) return blocks;
+  model::SplitNetwork network = model::split(graph, choice.splits);
+  const bool splits_passed = std::ranges::any_of(around.passed, [&](const auto& it) {
+    return it.second != Io::rows && network.blocks.contains(it.first);
+  });
+  if (splits_passed) {
+    blocks.left_out.push_back(
+        {Wish::blocks, "they would split a tensor that another network or the caller has as a whole", ""});
+  } else {
+    blocks.network = std::move(network);
+  }
   return blocks;
 }
 

@@ -32,8 +32,6 @@ void expect_rows(std::span<const Input> inputs, const PlanOptions& options) {
     throw UsageError("--recompute A..B is for 1 <= A <= B");
   if (from && (options.memories.size() > 1 || inputs.size() > 1))
     throw UsageError("--recompute A..B plans one network in one memory, for it compares peaks");
-  if (options.moves != Moves::none && inputs.size() > 1)
-    throw UsageError("--stream with --moves plans one network");
   if (std::ranges::any_of(options.places, [](const TensorPlace& it) { return it.offset.has_value(); }))
     throw UsageError("--stream: rows of a tensor have no single offset, so --place gives a memory alone");
   if (options.target != Target::any) throw UsageError("--stream makes plans that TFLite files cannot say");

@@ -44,8 +44,7 @@ constexpr double share_of_whole_together = 0.4;  // of what is left
 constexpr double share_of_whole_beside_moves =
     0.2;  // the same, if rows may move: choosing when takes longest
 
-/// The options of one network in one memory as large as the fastest. Several networks run without blocks along a second
-/// axis.
+/// The options of one network in one memory as large as the fastest.
 PlanOptions alone(const Context& context, const PlanOptions& options, const Input& input) {
   PlanOptions own = options;
   own.alignment = alignment_in(options, input.info.format);
@@ -54,7 +53,6 @@ PlanOptions alone(const Context& context, const PlanOptions& options, const Inpu
   own.feeds.clear();
   own.released.clear();
   own.places.clear();
-  if (context.inputs.size() > 1) own.stream->blocks = StreamBlocks::none;
   const bool may_move = options.moves == Moves::allowed;  // only rows that lie alone do
   if (may_move && own.stream->layout == StreamLayout::automatic) own.stream->layout = StreamLayout::granules;
   return own;

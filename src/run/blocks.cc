@@ -71,19 +71,21 @@ class Cut {
   Bytes chunk_ = 0;  ///< Bytes of a run.
 };
 
-model::SplitNetwork split(const Graph& graph, const Plan& plan) {
+model::SplitNetwork split(const Graph& graph, const Plan& plan, std::size_t model) {
   try {
-    return model::split(graph, model::splits_of(plan, graph));
+    return model::split(graph, model::splits_of(plan, model, graph));
   } catch (const Error& error) {
     throw RunFault{error.what()};
   }
 }
 
-Plan plan_of(const Plan& plan, const model::SplitNetwork& network) {
-  std::vector<std::size_t> places(plan.tensors.size());
-  for (std::size_t t = 0; t < places.size(); ++t) places[t] = t;
+Plan plan_of(const Plan& plan, std::size_t model, const model::SplitNetwork& network) {
+  std::vector<std::size_t> places;
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+    if (plan.tensors[t].model == model) places.push_back(t);
+  }
   try {
-    return model::plan_of_blocks(plan, network, places);
+    return model::plan_of_blocks(plan, model, network, places);
   } catch (const Error& error) {
     throw RunFault{error.what()};
   }
@@ -104,8 +106,9 @@ Quantization cut(const Quantization& all, const RowRange& block) {
 
 }  // namespace
 
-BlockNetwork::BlockNetwork(const Network& network, const Program& program, const Plan& plan)
-    : split_(split(network.graph(), plan)), plan_(plan_of(plan, split_)) {
+BlockNetwork::BlockNetwork(const Network& network, const Program& program, const Plan& plan,
+                           std::size_t model)
+    : split_(split(network.graph(), plan, model)), plan_(plan_of(plan, model, split_)) {
   network_.input.info = network.input.info;
   network_.input.content = split_.graph;
   add_details(network);

@@ -12,15 +12,16 @@
 
 namespace stowage::run {
 
-/// The network of a plan's blocks, ready to run: every block is an operator or a tensor of its own.
+/// The network of the blocks of a plan's model, ready to run: every block is an operator or a tensor of its own.
 class BlockNetwork {
  public:
   /// `program` is that of the unsplit network, with plain kernels. Throws RunFault if the plan splits it in a way
   /// that it cannot be split.
-  BlockNetwork(const Network& network, const Program& program, const Plan& plan);
+  BlockNetwork(const Network& network, const Program& program, const Plan& plan, std::size_t model = 0);
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const Program& program() const { return program_; }
+  /// The plan for this network, and for the others as they were.
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const model::SplitNetwork& split_network() const { return split_; }
 

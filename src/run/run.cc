@@ -1,6 +1,7 @@
 #include "stowage/run.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -35,13 +36,13 @@ void count_kernels(const run::Program& program, RunResult& result) {
   result.kernels_scratch = std::max(result.kernels_scratch, program.scratch);
 }
 
-/// Kernels that run rows, and the blocks of a split network.
+/// Kernels that run rows, and the blocks of split networks.
 struct ForRows {
   std::vector<run::Program> plain{};
-  std::optional<run::BlockNetwork> blocks{};
+  std::deque<run::BlockNetwork> blocks{};  ///< The plan of the last is that of all of them.
 };
 
-/// Rows need plain kernels; prepares them unless the models have them. Splits the network if the plan does.
+/// Rows need plain kernels; prepares them unless the models have them. Splits the networks that the plan splits.
 void prepare_rows(std::span<const Network* const> networks, const RunOptions& prepared_for, const Plan& plan,
                   std::vector<run::ModelToRun>& models, ForRows& prepared) {
   if (prepared_for.kernels != KernelSet::plain) {
@@ -50,18 +51,21 @@ void prepare_rows(std::span<const Network* const> networks, const RunOptions& pr
           prepare(*network, {.kernels = KernelSet::plain, .random_weights = prepared_for.random_weights}));
     for (std::size_t m = 0; m < models.size(); ++m) models[m].program = &prepared.plain[m];
   }
-  if (!model::has_blocks(plan)) return;
-  if (models.size() != 1) throw RunFault{"a plan with blocks of several models cannot be run"};
-  run::ModelToRun& model = models[0];
-  try {
-    prepared.blocks.emplace(*networks[0], *model.program, plan);
-  } catch (const Error& error) {
-    throw model.file.empty() ? error : error.in_file(model.file);
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    if (!model::has_blocks(plan, m)) continue;
+    run::ModelToRun& model = models[m];
+    const Plan& before = prepared.blocks.empty() ? plan : prepared.blocks.back().plan();
+    try {
+      prepared.blocks.emplace_back(*networks[m], *model.program, before, m);
+    } catch (const Error& error) {
+      throw model.file.empty() ? error : error.in_file(model.file);
+    }
+    const run::BlockNetwork& blocks = prepared.blocks.back();
+    model.unsplit = model.program;
+    model.program = &blocks.program();
+    model.network = &blocks.network();
+    model.blocks = &blocks;
   }
-  model.unsplit = model.program;
-  model.program = &prepared.blocks->program();
-  model.network = &prepared.blocks->network();
-  model.blocks = &*prepared.blocks;
 }
 
 }  // namespace
@@ -106,7 +110,7 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
     if (is_streamed(plan)) prepare_rows(networks, prepared_for, plan, models, prepared);
     for (const run::ModelToRun& model : models)
       count_kernels(model.unsplit != nullptr ? *model.unsplit : *model.program, result);
-    run::run_models(models, prepared.blocks ? prepared.blocks->plan() : plan, options, result);
+    run::run_models(models, prepared.blocks.empty() ? plan : prepared.blocks.back().plan(), options, result);
   } catch (const RunFault& fault) {
     result.fault = fault;
   } catch (const run::Interrupted&) {

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -42,10 +43,16 @@ PlanOptions in_two_memories(Bytes fast, Io io, Moves moves = Moves::allowed) {
   return options;
 }
 
-PlanResult planned(const Network& network, const PlanOptions& options) {
-  PlanResult result = make_plan(network.input, options);
+PlanResult planned(const std::vector<Network>& networks, const PlanOptions& options) {
+  std::vector<Input> inputs;
+  for (const Network& network : networks) inputs.push_back(network.input);
+  PlanResult result = make_plan(inputs, options);
   for (const Fault& fault : result.faults) ADD_FAILURE() << fault.what;
   return result;
+}
+
+PlanResult planned(const Network& network, const PlanOptions& options) {
+  return planned(std::vector{network}, options);
 }
 
 std::vector<Position> copy_steps_of(const Plan& plan) {
@@ -100,11 +107,33 @@ TEST(PlanRowMoves, FetchRowsThatWaitLong) {
   EXPECT_GT(copies, 0U);
 }
 
-TEST(PlanRowMoves, SeveralNetworksAreRefused) {
-  const Network network = with_a_skip(1);
-  std::vector<Input> inputs{network.input, network.input};
-  inputs[1].info.name = "other";
-  EXPECT_THROW((void)make_plan(inputs, in_two_memories(1200, Io::arena)), UsageError);
+std::vector<Network> named(Network a, Network b) {
+  a.input.info.name = "a";
+  b.input.info.name = "b";
+  return {std::move(a), std::move(b)};
+}
+
+TEST(PlanRowMoves, OfNetworksOneAfterTheOther) {
+  const std::vector<Network> networks = named(with_a_skip(6), with_a_skip(4));
+  PlanOptions options = in_two_memories(420, Io::rows);
+  options.solve.effort = 1000;
+  for (const char* const run : {"a; b", "b; a", "a | b"}) {
+    options.run = run;
+    options.moves = Moves::allowed;
+    const Plan plan = planned(networks, options).plan;
+    std::set<std::size_t> moved;
+    for (const Clock& clock : plan.clocks) {
+      for (const Step& step : clock.steps) {
+        if (const auto* const copy = std::get_if<Copy>(&step)) moved.insert(plan.tensors[copy->tensor].model);
+      }
+    }
+    EXPECT_EQ(moved.size(), plan.clocks.size() == 1 ? 2U : 0U) << run;
+    EXPECT_EQ(parse_plan(json_of(plan)), plan);
+    const RunResult result = run_plan(networks, plan, {.check = RunCheck::tensors});
+    EXPECT_FALSE(result.fault) << result.fault->what;
+    options.moves = Moves::none;
+    EXPECT_LE(plan.summary.cost, planned(networks, options).plan.summary.cost) << run;
+  }
 }
 
 /// The plan without that step: all that follows comes one position earlier.
@@ -154,32 +183,32 @@ struct Seen {
   std::uint64_t mutants = 0;
 };
 
-void expect_refused(const Plan& plan, const Graph& graph, const std::string& what, Seen& seen) {
+void expect_refused(const Plan& plan, std::span<const Graph> graphs, const std::string& what, Seen& seen) {
   ++seen.mutants;
-  EXPECT_FALSE(check_plan(plan, {&graph, 1}).empty()) << what;
+  EXPECT_FALSE(check_plan(plan, graphs).empty()) << what;
 }
 
-void expect_mutants_refused(const Plan& plan, const Graph& graph, Random& random, Seen& seen) {
+void expect_mutants_refused(const Plan& plan, std::span<const Graph> graphs, Random& random, Seen& seen) {
   const std::vector<Position> copies = copy_steps_of(plan);
   for (int i = 0; i < 3; ++i) {
     const Position at = copies[static_cast<std::size_t>(pick(random, 0, std::ssize(copies) - 1))];
     const Copy& copy = copy_at(plan, at);
     const std::string where = " of step " + std::to_string(at);
-    expect_refused(without_step(plan, at), graph, "a copy left out" + where, seen);
-    if (is_fetch(plan, copy)) expect_refused(with_late_copy(plan, at), graph, "a late fetch" + where, seen);
+    expect_refused(without_step(plan, at), graphs, "a copy left out" + where, seen);
+    if (is_fetch(plan, copy)) expect_refused(with_late_copy(plan, at), graphs, "a late fetch" + where, seen);
     if (!is_fetch(plan, copy))
-      expect_refused(with_early_copy(plan, at), graph, "an early spill" + where, seen);
+      expect_refused(with_early_copy(plan, at), graphs, "an early spill" + where, seen);
     Plan turned = plan;
     std::swap(std::get<Copy>(turned.clocks[0].steps[static_cast<std::size_t>(at)]).from,
               std::get<Copy>(turned.clocks[0].steps[static_cast<std::size_t>(at)]).to);
-    expect_refused(turned, graph, "a copy back" + where, seen);
+    expect_refused(turned, graphs, "a copy back" + where, seen);
     if (copy.rows) {
       Plan other = plan;
       Copy& of_others = std::get<Copy>(other.clocks[0].steps[static_cast<std::size_t>(at)]);
       const std::int64_t by = of_others.rows->begin > 0 ? -1 : 1;
       of_others.rows->begin += by;
       of_others.rows->end += by;
-      expect_refused(other, graph, "a copy of other rows" + where, seen);
+      expect_refused(other, graphs, "a copy of other rows" + where, seen);
     }
     if (!is_fetch(plan, copy)) continue;
     Plan stale =
@@ -189,7 +218,7 @@ void expect_mutants_refused(const Plan& plan, const Graph& graph, Random& random
       view.life.lower = 0;
     }
     stale.buffers[copy.to].pieces[0].life.lower = 0;
-    expect_refused(stale, graph, "a stale view" + where, seen);
+    expect_refused(stale, graphs, "a stale view" + where, seen);
   }
 }
 
@@ -237,7 +266,7 @@ TEST(PlanRowMoves, OfManyNetworksAreRightAndRun) {
     note(plan, seen);
     const RunResult run = run_plan(network, plan, {.check = RunCheck::tensors});
     ASSERT_FALSE(run.fault) << i << ": " << run.fault->what;
-    expect_mutants_refused(plan, network.graph(), random, seen);
+    expect_mutants_refused(plan, {&network.graph(), 1}, random, seen);
     ASSERT_FALSE(::testing::Test::HasFailure()) << i;
   }
   EXPECT_LE(dearer, drawn / 50);
@@ -246,6 +275,37 @@ TEST(PlanRowMoves, OfManyNetworksAreRightAndRun) {
   EXPECT_GT(seen.mutants, drawn);
   std::cout << seen.moved << " plans with moves, " << seen.in_turn << " copies of rows in turn, "
             << seen.of_blocks << " plans with copies of blocks, " << seen.mutants << " mutants\n";
+}
+
+/// Two in a row, of which one may run as whole operators.
+TEST(PlanRowMoves, OfManyPairsOfNetworksAreRightAndRun) {
+  Random random(8);
+  Seen seen;
+  const std::uint64_t drawn = testing::cases_of(testing::has_time() ? 250 : 25);
+  for (std::uint64_t i = 0; i < drawn; ++i) {
+    const std::vector<Network> networks =
+        named(testing::random_images(random), testing::random_images(random));
+    PlanOptions options = in_two_memories(1, pick(random, 0, 1) == 0 ? Io::rows : Io::arena);
+    if (pick(random, 0, 1) == 0) options.run = "b; a";
+    if (pick(random, 0, 3) == 0) options.memories.push_back({.name = "DRAM", .cost = 30});
+    PlanOptions one = options;
+    one.memories = {{.name = "arena"}};
+    one.moves = Moves::none;
+    options.memories[0].capacity =
+        std::max<Bytes>(1, planned(networks, one).plan.summary.peak * pick(random, 3, 7) / 10);
+    const Plan plan = planned(networks, options).plan;
+    EXPECT_LE(plan.summary.cost_bound, plan.summary.cost);
+    EXPECT_EQ(parse_plan(json_of(plan)), plan);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << i;
+    if (!is_streamed(plan) || copy_steps_of(plan).empty()) continue;
+    note(plan, seen);
+    const RunResult run = run_plan(networks, plan, {.check = RunCheck::tensors});
+    ASSERT_FALSE(run.fault) << i << ": " << run.fault->what;
+    expect_mutants_refused(plan, std::vector{networks[0].graph(), networks[1].graph()}, random, seen);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << i;
+  }
+  EXPECT_GT(seen.moved, drawn / 5);
+  EXPECT_GT(seen.mutants, drawn);
 }
 
 /// Of two ways to choose rows one was cut, the other was not: what the plan claims holds for what was tried.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "image_networks.h"
 #include "long_tests.h"
+#include "model/plan_blocks.h"
 #include "rows_of_models.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
@@ -49,6 +51,33 @@ TEST(PlanRowsOfModels, NeedNoMoreThanTheLargestOfThem) {
   EXPECT_EQ(plan.summary.peak, planned({networks[0]}, alone).plan.summary.peak);
   const RunResult run = run_plan(networks, plan, {.check = RunCheck::tensors});
   EXPECT_FALSE(run.fault) << run.fault->what;
+}
+
+TEST(PlanRowsOfModels, RunInBlocks) {
+  Random random(2);
+  std::vector<Network> networks;
+  for (const char* const name : {"a", "b"}) {
+    ImageMaker images(random);
+    TensorId x = images.add_tensor(TensorKind::input, {1, 2, 24, 4});
+    for (int i = 0; i < 2; ++i) x = images.expand(x);
+    networks.push_back(images.take(0));
+    networks.back().input.info.name = name;
+  }
+  for (const auto& [run, has_flash] :
+       {std::pair("a; b", false), std::pair("a | b", false), std::pair("a; b", true)}) {
+    PlanOptions options = by_rows(Io::rows);
+    options.run = run;
+    if (has_flash) options.memories = {{.name = "SRAM"}, {.name = "FLASH", .role = MemoryRole::weights}};
+    options.solve.effort = 2000;
+    options.stream->granule = 2;
+    options.stream->axes = StreamAxes::natural;
+    const Plan plan = planned(networks, options).plan;
+    EXPECT_TRUE(model::has_blocks(plan, 0) && model::has_blocks(plan, 1)) << run;
+    options.stream->blocks = StreamBlocks::none;
+    EXPECT_LT(plan.summary.peak, planned(networks, options).plan.summary.peak) << run;
+    const RunResult result = run_plan(networks, plan, {.check = RunCheck::tensors});
+    EXPECT_FALSE(result.fault) << result.fault->what;
+  }
 }
 
 TEST(PlanRowsOfModels, OutputsOfRowsStayForTheCaller) {

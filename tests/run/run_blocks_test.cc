@@ -93,6 +93,71 @@ TEST(RunBlocks, AreCheckedAndRunAtRandom) {
   EXPECT_GT(plans, all / 3);
 }
 
+/// Both networks at the same time, on clocks of their own, the second's bytes behind the first's.
+Plan beside(const Plan& first, Plan second) {
+  Plan plan = first;
+  plan.clocks = {Clock{{Fork{{1, 2}}}}, first.clocks[0], second.clocks[0]};
+  for (Step& step : plan.clocks[2].steps) {
+    if (auto* const run = std::get_if<stowage::Run>(&step)) {
+      run->model = 1;
+      for (auto* const sums : {&run->sums, &run->carry})
+        if (*sums) (*sums)->buffer += first.buffers.size();
+    }
+    if (auto* const arrive = std::get_if<Arrive>(&step)) arrive->tensor += first.tensors.size();
+    if (auto* const leave = std::get_if<Leave>(&step)) leave->tensor += first.tensors.size();
+  }
+  for (Buffer& buffer : plan.buffers) buffer.clock = 1;
+  for (std::size_t b = 0; b < second.buffers.size(); ++b) {
+    Buffer& buffer = plan.buffers.emplace_back(second.buffers[b]);
+    buffer.clock = 2;
+    buffer.id = "second " + buffer.id;
+    plan.places.push_back({0, second.places[b].offset + first.memories[0].peak});
+  }
+  for (PlannedTensor tensor : second.tensors) {
+    tensor.model = 1;
+    for (View& view : tensor.views) view.buffer += first.buffers.size();
+    plan.tensors.push_back(std::move(tensor));
+  }
+  plan.models.push_back(second.models[0]);
+  plan.memories[0].peak += second.memories[0].peak;
+  return plan;
+}
+
+TEST(RunBlocks, OfSeveralNetworksAreCheckedAndRunAtRandom) {
+  Random random(6);
+  const std::uint64_t all = testing::cases_of(100);
+  std::uint64_t plans = 0;
+  for (std::uint64_t i = 0; i < all; ++i) {
+    std::vector<Network> networks{random_network(random), random_network(random)};
+    std::vector<Plan> own;
+    for (const Network& network : networks) {
+      const auto split = try_split(network.graph(), random_splits(network.graph(), random));
+      if (split) own.push_back(testing::plan_of_blocks(*split, random_options(random)));
+    }
+    if (own.size() < 2) continue;
+    const Plan plan = beside(own[0], own[1]);
+    const std::vector<const Graph*> graphs{&networks[0].graph(), &networks[1].graph()};
+    ASSERT_EQ(text_of(check::check_tasks(plan, graphs)), "") << i;
+    const Runner runner(networks, plain);
+    const RunResult result = runner.run(plan, checked);
+    ASSERT_EQ(fault_of(result), "") << i;
+    for (std::size_t m = 0; m < 2; ++m) {
+      const Runner alone(networks[m], plain);
+      ASSERT_EQ(result.outputs.at(m).array.shape, alone.run(own[m], {}).outputs.at(0).array.shape) << i;
+    }
+    plans += model::has_blocks(plan, 0) && model::has_blocks(plan, 1) ? 1 : 0;
+    Plan wrong = plan;
+    for (Step& step : wrong.clocks[2].steps) {
+      auto* const run = std::get_if<stowage::Run>(&step);
+      if (run == nullptr || !run->block) continue;
+      run->block->end += 1;
+      EXPECT_NE(text_of(check::check_tasks(wrong, graphs)), "") << i;
+      break;
+    }
+  }
+  EXPECT_GT(plans, all / 5);
+}
+
 /// Something wrong in a plan, or not.
 void mutate(Plan& plan, Random& random) {
   auto& steps = plan.clocks[0].steps;
@@ -279,7 +344,7 @@ TEST(RunBlocks, ClaimsHoldForAllOrders) {
     const Bytes claim = std::ranges::find(plan.claims, ClaimScope::stream, &Claim::scope)->lower_bound;
     std::vector<Graph> graphs{graph};
     if (model::has_blocks(plan)) {
-      graphs.push_back(model::stored(model::split(graph, model::splits_of(plan, graph))));
+      graphs.push_back(model::stored(model::split(graph, model::splits_of(plan, 0, graph))));
       ++with_blocks;
     }
     for (const Graph& of : graphs) {
