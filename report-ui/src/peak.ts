@@ -49,9 +49,9 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
       ),
       h("td", { class: "number" }, grouped(it.bytes)),
       h("td", { class: "number" }, percent(it.bytes, memory.maxLoad)),
-      h("td", {}, model.kindOf(buffer)),
-      h("td", {}, shortened(model.writer(buffer, !isGroup), 56)),
-      h("td", {}, shortened(model.reader(buffer, !isGroup), 56)),
+      h("td", { class: "kind" }, model.kindOf(buffer)),
+      h("td", { class: "operator" }, shortened(model.writer(buffer, !isGroup), 56)),
+      h("td", { class: "operator" }, shortened(model.reader(buffer, !isGroup), 56)),
       h("td", { class: "number" }, without === null ? "" : grouped(without)),
     );
   };
@@ -94,7 +94,11 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
             "tr",
             {},
             ...["buffer", "bytes", "share", "kind", "from", "to", "live bytes without it"].map((it, i) =>
-              h("th", { scope: "col", class: [1, 2, 6].includes(i) ? "number" : "" }, it),
+              h(
+                "th",
+                { scope: "col", class: [1, 2, 6].includes(i) ? "number" : it === "kind" ? it : "" },
+                it,
+              ),
             ),
           ),
         ),
