@@ -151,6 +151,7 @@ async function compares() {
   const { page } = await open("two.html");
   const text = await page.evaluate(() => document.body.innerText);
   expect("the difference is there", text.includes("Difference") && text.includes("higher"));
+  expect("a proof has its scope", text.includes("proven optimal for this order and sharing"));
   expect("both files are named", text.includes("A: a.json") && text.includes("B: b.json"));
   expect("it counts as the command does", / came, \d+ went, .* Order of steps: /.test(text));
   const button = page.locator(".difference button.link", { hasText: /./ }).first();
@@ -170,6 +171,22 @@ async function compares() {
     for (const [table, shown, whole] of tables)
       expect(`${table}, ${width} wide: shows ${shown} of ${whole}`, whole <= shown);
   }
+}
+
+/** A list that does not fit, whose search was cut short: the badge says so, and the page what to spill. */
+async function saysWhatIsMissing() {
+  writeFileSync(join(folder, "cut.csv"), largeList(3000));
+  try {
+    stowage("plan", "cut.csv", "--time-limit", "0", "--capacity", "900KiB", "-o", "cut.html");
+    expect("a plan that needs too much has status 1", false);
+  } catch (error) {
+    expect(`its status is ${error.status}`, error.status === 1);
+  }
+  const { page } = await open("cut.html");
+  const badges = (await page.locator(".card-note").allInnerTexts()).join(", ");
+  expect(`it says that it was cut short, not ${badges}`, badges.includes("cut short"));
+  const text = await page.evaluate(() => document.body.innerText);
+  expect("it says what to spill", /Keep elsewhere, or let live shorter, buffers of \d+ bytes/.test(text));
 }
 
 /** Memories below each other, with arcs for copies; figures of other plans. */
@@ -313,6 +330,7 @@ async function isQuick() {
 try {
   await uses();
   await compares();
+  await saysWhatIsMissing();
   await showsMemories();
   await isShownInAFrame();
   await isAccessible("plan.html", "light");

@@ -175,8 +175,10 @@ TEST(CliAdvice, AListSaysWhatToKeepElsewhere) {
   EXPECT_TRUE(has_part(result.errors,
                        "Keep elsewhere, or let live shorter, buffers of 32 bytes (no choice has fewer): 'b'"))
       << result.errors;
-  const ProcessResult shorter = run_stowage(directory.path(), {"plan", "list.csv", "--budget", "64"});
+  const ProcessResult shorter =
+      run_stowage(directory.path(), {"plan", "list.csv", "--budget", "64", "-o", "page.html"});
   EXPECT_TRUE(has_part(shorter.errors, "'b', 'c'")) << shorter.errors;
+  EXPECT_TRUE(has_part(directory.read("page.html"), "Keep elsewhere, or let live shorter"));
 }
 
 TEST(CliAdvice, JsonHasItToo) {

@@ -81,6 +81,13 @@ TEST_F(CliFront, ReadsStandardInput) {
   const ProcessResult plan = run_shell(directory, "\"$0\" plan list.csv --json | \"$0\" verify -");
   EXPECT_EQ(plan.status, done) << plan.errors;
   EXPECT_TRUE(says(plan.output, "valid"));
+  const ProcessResult facts = run_shell(directory, "\"$0\" inspect - < open.onnx");
+  EXPECT_EQ(facts.status, done) << facts.errors;
+  EXPECT_TRUE(says(facts.output, "batch")) << facts.output;
+  const ProcessResult fit =
+      run_shell(directory, "\"$0\" fit - --board esp32 --dim batch=2 --effort 9 < open.onnx");
+  EXPECT_EQ(fit.status, done) << fit.errors;
+  EXPECT_TRUE(says(fit.output, "stowage plan - --dim batch=2")) << fit.output;
   const ProcessResult nothing = run({"plan", "-"});
   EXPECT_EQ(nothing.status, rejected);
 }
@@ -146,6 +153,11 @@ TEST_F(CliFront, SaysWhatIsMissing) {
       says(errors_of({}), "there is no command, expected one, for instance `stowage plan model.onnx`"));
   EXPECT_TRUE(says(errors_of({"plan"}), "plan needs models: Models (ONNX"));
   EXPECT_TRUE(says(errors_of({"report", "list.csv"}), "report needs --output: FILE for the page (HTML)"));
+  EXPECT_TRUE(says(errors_of({"plan", "list.csv", "--capacity"}), "--capacity needs a value: SIZE"));
+  EXPECT_TRUE(says(errors_of({"plan", "list.csv", "--effort", "1", "--effort", "2"}),
+                   "--effort is given 2 times, expected once"));
+  EXPECT_TRUE(
+      says(errors_of({"verify", "a.json", "b.json", "c"}), "verify takes no more files, got 'b.json', 'c'"));
   EXPECT_TRUE(says(errors_of({"fit", "m.tflite"}), "fit needs --board: NAME that `stowage devices` lists"));
 }
 
