@@ -2,7 +2,7 @@
 
 import type { Curve, Remedy } from "./data";
 import { h } from "./dom";
-import { grouped, inUnits, percent, readable, shortened } from "./format";
+import { begun, grouped, inUnits, percent, readable, shortened } from "./format";
 import { swatch } from "./look";
 import type { Alive, MemoryModel, PlanModel } from "./model";
 
@@ -157,7 +157,7 @@ function remedyItem(remedy: Remedy, group: Group): HTMLElement {
       h(
         "div",
         { class: "remedy-head" },
-        h("strong", {}, shortened(remedy.what, 120)),
+        h("strong", {}, begun(remedy.what, 400)),
         figure !== "" && h("span", { class: "figure" }, figure),
       ),
       h("p", {}, remedy.why),

@@ -146,7 +146,7 @@ async function isAccessible(name, colorScheme) {
 }
 
 async function compares() {
-  stowage("plan", example("classifier.onnx"), "--alias", "none", "-o", "b.json");
+  stowage("plan", example("classifier.onnx"), "--alias", "none", "--order", "keep", "-o", "b.json");
   stowage("report", "a.json", "b.json", "-o", "two.html");
   const { page } = await open("two.html");
   const text = await page.evaluate(() => document.body.innerText);

@@ -65,8 +65,25 @@ class Remedies {
 
   /// The command that made the plan, with another option; empty if it is unknown or has that option already.
   [[nodiscard]] std::string with(std::string_view option, std::string_view value = {}) const {
-    if (command_.empty() || command_.find(option) != std::string::npos) return {};
-    return fmt::format("{} {}{}{}", command_, option, value.empty() ? "" : " ", value);
+    return with_option(command_, option, value);
+  }
+
+  [[nodiscard]] static std::string with_option(const std::string& command, std::string_view option,
+                                               std::string_view value) {
+    if (command.empty() || command.find(option) != std::string::npos) return {};
+    return fmt::format("{} {}{}{}", command, option, value.empty() ? "" : " ", value);
+  }
+
+  /// The command with a longer limit of time, in place of one of work; empty if it is unknown or has a limit of time.
+  [[nodiscard]] std::string with_more_time() const {
+    std::string command = command_;
+    constexpr std::string_view effort = " --effort";
+    if (const std::size_t begin = command_.find(effort); begin != std::string::npos) {
+      const std::size_t value = command_.find_first_not_of(" =", begin + effort.size());
+      const std::size_t end = std::min(command_.find(' ', value), command_.size());
+      command.erase(begin, end - begin);
+    }
+    return with_option(command, "--time-limit", "60");
   }
 
   /// Of the buffers in that memory that count.
@@ -97,7 +114,7 @@ class Remedies {
     std::string why = fmt::format("No offsets have a peak below {}; the plan has {}.",
                                   readable(memory.lower_bound), readable(memory.peak));
     why += plan_.interrupted ? " The time limit cut the search short." : " The search ended without a proof.";
-    add({Verdict::possible, what, why, memory.peak - memory.lower_bound, with("--time-limit", "60")});
+    add({Verdict::possible, what, why, memory.peak - memory.lower_bound, with_more_time()});
   }
 
   [[nodiscard]] std::string proof_of(std::size_t m) const {
@@ -145,7 +162,7 @@ class Remedies {
                        "of operators "
                        "were searched.",
                        readable(search.load), readable(search.lower_bound), search.states),
-           search.load - search.lower_bound, with("--time-limit", "60")});
+           search.load - search.lower_bound, with_more_time()});
     }
   }
 
@@ -242,7 +259,7 @@ class Remedies {
            fmt::format(
                "The fullest step has {} live. It is proven that no order of rows has fewer than {}{}.",
                readable(streaming.load), readable(claim->lower_bound), given),
-           streaming.load - claim->lower_bound, with("--time-limit", "60")});
+           streaming.load - claim->lower_bound, with_more_time()});
     }
     fewer_rows();
   }
