@@ -65,25 +65,17 @@ class Remedies {
 
   /// The command that made the plan, with another option; empty if it is unknown or has that option already.
   [[nodiscard]] std::string with(std::string_view option, std::string_view value = {}) const {
-    return with_option(command_, option, value);
+    if (command_.empty() || command_.find(option) != std::string::npos) return {};
+    return fmt::format("{} {}{}{}", command_, option, value.empty() ? "" : " ", value);
   }
 
-  [[nodiscard]] static std::string with_option(const std::string& command, std::string_view option,
-                                               std::string_view value) {
-    if (command.empty() || command.find(option) != std::string::npos) return {};
-    return fmt::format("{} {}{}{}", command, option, value.empty() ? "" : " ", value);
-  }
-
-  /// The command with a longer limit of time, in place of one of work; empty if it is unknown or has a limit of time.
+  /// The command with a longer limit of time, in place of one of work.
   [[nodiscard]] std::string with_more_time() const {
-    std::string command = command_;
-    constexpr std::string_view effort = " --effort";
-    if (const std::size_t begin = command_.find(effort); begin != std::string::npos) {
-      const std::size_t value = command_.find_first_not_of(" =", begin + effort.size());
-      const std::size_t end = std::min(command_.find(' ', value), command_.size());
-      command.erase(begin, end - begin);
-    }
-    return with_option(command, "--time-limit", "60");
+    std::string command = with("--time-limit", "60");
+    const std::size_t effort = command.find(" --effort");
+    if (effort != std::string::npos)
+      command.erase(effort, command.find(' ', effort + sizeof " --effort") - effort);
+    return command;
   }
 
   /// Of the buffers in that memory that count.
