@@ -62,7 +62,7 @@ class CliShells : public ::testing::Test {
       std::string help = output_of({name, "--help"});
       if (says(help, "--help-all")) help = output_of({name, "--help-all"});
       const std::size_t accepted = help.find("\nStill accepted:");
-      help = help.substr(0, accepted);
+      if (accepted != std::string::npos) help.erase(accepted, help.find("\n\n", accepted + 1) - accepted);
       for (std::sregex_iterator word(help.begin(), help.end(), option); word != end; ++word)
         all[name].insert((*word)[1].str());
     }
