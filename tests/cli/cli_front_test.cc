@@ -132,6 +132,9 @@ TEST_F(CliFront, SaysWhatWasProbablyMeant) {
       {{"plan", "open.onnx", "--dim", "bacth=2"}, "did you mean 'batch'?"},
       {{"plan", "open.onnx", "--dim", "batch=2", "--shape", "imgae=1,8"}, "did you mean 'image'?"},
       {{"plan", "open.onnx", "--dim", "batch=2", "--state", "uot=image"}, "did you mean 'out'?"},
+      {{"plan", "open.onnx", "--dim", "batch=2", "--place", "imgae=arena"}, "did you mean 'image'?"},
+      {{"plan", "open.onnx", "--dim", "batch=2", "--stream=Rleu"}, "did you mean 'Relu'?"},
+      {{"plan", "open.onnx", "--dim", "batch=2", "--release", "opne.out"}, "did you mean 'open.out'?"},
       {{"plan", "list.csv", "--strategy", "ejecton"}, "did you mean 'ejection'?"},
   };
   for (const Case& it : cases) {
