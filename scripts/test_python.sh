@@ -30,7 +30,8 @@ test_with() {  # PYTHON
   environment=$work/installed-$version
   rm -rf "$environment"
   "$1" -m venv "$environment"
-  "$environment/bin/pip" install -q pytest onnx pandas jsonschema nbclient nbformat ipykernel &
+  "$environment/bin/pip" install -q pytest onnx pandas jsonschema nbclient nbformat ipykernel matplotlib joblib \
+    optuna submitit &
   others=$!
   local ours=("$environment/bin/pip" install -q --no-index --no-deps --find-links "$work/wheels" stowage)
   "${ours[@]}" --dry-run 2>/dev/null || make_wheel "$1" "$version"

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stowage/open_sizes.h"
@@ -45,6 +46,9 @@ struct ModelFacts {
   std::size_t weights = 0;         ///< Initializers.
   Bytes weight_bytes = 0;          ///< Of those with an element type of known size.
 };
+
+/// Whether a file with this content and name is read as ONNX: by its extension, or without one by its first byte.
+[[nodiscard]] bool is_onnx(std::string_view content, const std::filesystem::path& file);
 
 /// Throws Error for a file that is no ONNX model.
 [[nodiscard]] ModelFacts facts_of_model(const std::filesystem::path& file);

@@ -3,10 +3,10 @@ get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
   FEATURES
-    isl STOWAGE_ISL
     runner STOWAGE_RUNNER)
+# vcpkg has no port of isl, and oneDNN is for the runner's speed alone.
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS ${FEATURE_OPTIONS} -DSTOWAGE_ONEDNN=OFF -DSTOWAGE_TESTS=OFF
+  OPTIONS ${FEATURE_OPTIONS} -DSTOWAGE_ISL=OFF -DSTOWAGE_ONEDNN=OFF -DSTOWAGE_TESTS=OFF
           "-DFLATC=${CURRENT_HOST_INSTALLED_DIR}/tools/flatbuffers/flatc")
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(PACKAGE_NAME stowage CONFIG_PATH lib/cmake/stowage)

@@ -264,6 +264,7 @@ def test_progress_is_called_and_its_exceptions_end_the_search():
     seen = []
     stowage.pack(*columns, time_limit=1, progress=lambda what, fraction: seen.append((what, fraction)))
     assert seen and all(isinstance(what, str) and 0 <= fraction <= 1 for what, fraction in seen)
+    assert any(", best " in what and ", bound " in what for what, _ in seen)
 
     def fail(what, fraction):
         raise KeyError("from the listener")

@@ -2,8 +2,8 @@
 
 import collections
 import copy
-import importlib.util
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -137,10 +137,8 @@ def test_errors_survive_pickles():
     assert str(again) == str(caught.value) and again.file == "missing.onnx"
 
 
-@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="no matplotlib")
 def test_plot_draws_each_buffer(classifier):
-    import matplotlib
-    matplotlib.use("Agg")
+    pytest.importorskip("matplotlib").use("Agg")
     plan = stowage.plan(classifier)
     axes = plan.plot()
     assert len(axes.patches) == len(plan.buffers)
@@ -150,8 +148,9 @@ def test_plot_draws_each_buffer(classifier):
     assert two.plot().get_ylim()[1] == sum(it["peak"] for it in two.memories)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is not None, reason="matplotlib is there")
-def test_plot_says_what_it_needs(classifier):
+def test_plot_says_what_it_needs(classifier, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.patches", None)
     with pytest.raises(stowage.UsageError, match="pip install matplotlib"):
         stowage.plan(classifier).plot()
 

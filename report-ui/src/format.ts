@@ -29,6 +29,12 @@ export function percent(part: number, whole: number): string {
   return `${value >= 10 || value === 0 ? value.toFixed(0) : value.toFixed(value >= 1 ? 1 : 2)} %`;
 }
 
+/** The begin of a sentence. */
+export function begun(text: string, most: number): string {
+  const letters = [...text];
+  return letters.length <= most ? text : `${letters.slice(0, most - 1).join("")}…`;
+}
+
 /** The end of a name, which distinguishes long ones. */
 export function shortened(name: string, most: number): string {
   const letters = [...name];

@@ -2,7 +2,7 @@
 
 import type { Curve, Remedy } from "./data";
 import { h } from "./dom";
-import { grouped, inUnits, percent, readable, shortened } from "./format";
+import { begun, grouped, inUnits, percent, readable, shortened } from "./format";
 import { swatch } from "./look";
 import type { Alive, MemoryModel, PlanModel } from "./model";
 
@@ -49,9 +49,9 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
       ),
       h("td", { class: "number" }, grouped(it.bytes)),
       h("td", { class: "number" }, percent(it.bytes, memory.maxLoad)),
-      h("td", {}, model.kindOf(buffer)),
-      h("td", {}, shortened(model.writer(buffer, !isGroup), 56)),
-      h("td", {}, shortened(model.reader(buffer, !isGroup), 56)),
+      h("td", { class: "kind" }, model.kindOf(buffer)),
+      h("td", { class: "operator" }, shortened(model.writer(buffer, !isGroup), 56)),
+      h("td", { class: "operator" }, shortened(model.reader(buffer, !isGroup), 56)),
       h("td", { class: "number" }, without === null ? "" : grouped(without)),
     );
   };
@@ -94,7 +94,11 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
             "tr",
             {},
             ...["buffer", "bytes", "share", "kind", "from", "to", "live bytes without it"].map((it, i) =>
-              h("th", { scope: "col", class: [1, 2, 6].includes(i) ? "number" : "" }, it),
+              h(
+                "th",
+                { scope: "col", class: [1, 2, 6].includes(i) ? "number" : it === "kind" ? it : "" },
+                it,
+              ),
             ),
           ),
         ),
@@ -153,7 +157,7 @@ function remedyItem(remedy: Remedy, group: Group): HTMLElement {
       h(
         "div",
         { class: "remedy-head" },
-        h("strong", {}, shortened(remedy.what, 120)),
+        h("strong", {}, begun(remedy.what, 400)),
         figure !== "" && h("span", { class: "figure" }, figure),
       ),
       h("p", {}, remedy.why),

@@ -97,8 +97,32 @@ async function uses() {
     return readFileSync(await download.path());
   };
   const table = (await saved("CSV")).toString().trim().split("\n");
-  expect("the table has a line for each buffer", table.length === 12 && table[0].startsWith("id,memory,"));
-  expect("the picture is a PNG", (await saved("PNG")).subarray(1, 4).toString() === "PNG");
+  expect(`the table begins with ${table[0]}`, table[0].startsWith("id,memory,offset,size,lower,upper"));
+  const plan = JSON.parse(readFileSync(join(folder, "a.json"), "utf8"));
+  const rows = plan.buffers.map((it) => {
+    const lower = Math.min(...it.pieces.map((piece) => piece.lower));
+    const upper = Math.max(...it.pieces.map((piece) => piece.upper));
+    return `${it.id},arena,${it.offset},${it.size},${lower},${upper},`;
+  });
+  for (const row of rows)
+    expect(
+      `the table has ${row}`,
+      table.some((it) => it.startsWith(row)),
+    );
+  expect("the table has a line for each buffer", table.length === 1 + rows.length);
+  const colours = await page.evaluate(
+    async (base64) => {
+      const bytes = Uint8Array.from(atob(base64), (it) => it.charCodeAt(0));
+      const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+      const canvas = new OffscreenCanvas(image.width, image.height);
+      const context = canvas.getContext("2d");
+      context.drawImage(image, 0, 0);
+      const { data } = context.getImageData(0, 0, image.width, image.height);
+      return image.width < 600 ? 0 : new Set(new Uint32Array(data.buffer)).size;
+    },
+    (await saved("PNG")).toString("base64"),
+  );
+  expect(`the picture is a PNG with ${colours} colours`, colours > 8);
   await page.fill(".search", "conv");
   await page.locator(".share button").first().click();
   expect("the table pins", (await hashOf(page)).includes("pin="));
@@ -122,11 +146,12 @@ async function isAccessible(name, colorScheme) {
 }
 
 async function compares() {
-  stowage("plan", example("classifier.onnx"), "--alias", "none", "-o", "b.json");
+  stowage("plan", example("classifier.onnx"), "--alias", "none", "--order", "keep", "-o", "b.json");
   stowage("report", "a.json", "b.json", "-o", "two.html");
   const { page } = await open("two.html");
   const text = await page.evaluate(() => document.body.innerText);
   expect("the difference is there", text.includes("Difference") && text.includes("higher"));
+  expect("a proof has its scope", text.includes("proven optimal for this order and sharing"));
   expect("both files are named", text.includes("A: a.json") && text.includes("B: b.json"));
   expect("it counts as the command does", / came, \d+ went, .* Order of steps: /.test(text));
   const button = page.locator(".difference button.link", { hasText: /./ }).first();
@@ -137,6 +162,31 @@ async function compares() {
   const details = (await page.locator(".details").allInnerTexts()).join(" ");
   expect("a changed buffer opens", details.includes(name));
   expect("both pictures are there", (await page.locator("canvas.picture").count()) === 2);
+  for (const width of [1440, 1280, 1100, 800]) {
+    await page.setViewportSize({ width, height: 900 });
+    const tables = await page
+      .locator(".scroll")
+      .evaluateAll((all) => all.map((it) => [it.getAttribute("aria-label"), it.clientWidth, it.scrollWidth]));
+    expect("there are three tables", tables.length === 3);
+    for (const [table, shown, whole] of tables)
+      expect(`${table}, ${width} wide: shows ${shown} of ${whole}`, whole <= shown);
+  }
+}
+
+/** A list that does not fit, whose search was cut short: the badge says so, and the page what to spill. */
+async function saysWhatIsMissing() {
+  writeFileSync(join(folder, "cut.csv"), largeList(3000));
+  try {
+    stowage("plan", "cut.csv", "--time-limit", "0", "--capacity", "900KiB", "-o", "cut.html");
+    expect("a plan that needs too much has status 1", false);
+  } catch (error) {
+    expect(`its status is ${error.status}`, error.status === 1);
+  }
+  const { page } = await open("cut.html");
+  const badges = (await page.locator(".card-note").allInnerTexts()).join(", ");
+  expect(`it says that it was cut short, not ${badges}`, badges.includes("cut short"));
+  const text = await page.evaluate(() => document.body.innerText);
+  expect("it says what to spill", /Keep elsewhere, or let live shorter, buffers of \d+ bytes/.test(text));
 }
 
 /** Memories below each other, with arcs for copies; figures of other plans. */
@@ -280,6 +330,7 @@ async function isQuick() {
 try {
   await uses();
   await compares();
+  await saysWhatIsMissing();
   await showsMemories();
   await isShownInAFrame();
   await isAccessible("plan.html", "light");

@@ -413,6 +413,8 @@ ExitStatus run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::string advice = stowage::cli::advice_for(app, {arguments.rbegin(), arguments.rend()});
     if (advice.empty() && error.get_name() == "RequiredError") advice = stowage::cli::missing_in(app);
+    if (const auto* const mismatch = dynamic_cast<const CLI::ArgumentMismatch*>(&error))
+      advice = stowage::cli::mismatch_in(app, *mismatch);
     if (error.get_exit_code() != 0 && !advice.empty()) {
       const auto given = app.get_subcommands();
       throw stowage::UsageError(fmt::format("{}\n`stowage {}--help` has the list", advice,

@@ -64,8 +64,7 @@ class Ways {
         device_(std::move(device)),
         room_(device_.memories[0].bytes - reserve),
         options_(std::move(options)),
-        import_(parse_model_options(command.model)),
-        bytes_(std::filesystem::file_size(command.model_file)) {}
+        import_(parse_model_options(command.model)) {}
 
   std::vector<Way> all() {
     const base::InputFile file(command_.model_file);
@@ -160,7 +159,7 @@ class Ways {
       head = std::min(head, plan_for_tflm(graph, result.plan, 0, requests).head);
     }
     way.ram = tflm_arena({{file, head, requests.scratch.size()}}, wanted).size;
-    way.flash = static_cast<Bytes>(bytes_);
+    way.flash = static_cast<Bytes>(file.size());
   }
 
   const FitCommand& command_;
@@ -168,7 +167,6 @@ class Ways {
   Bytes room_;
   PlanOptions options_;
   ImportOptions import_;
-  std::uintmax_t bytes_;
   std::vector<Way> ways_{};
 };
 

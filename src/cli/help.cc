@@ -130,6 +130,24 @@ std::string advice_for(const CLI::App& app, const std::vector<std::string>& argu
     return fmt::format("{} has no option {}{}", given[0]->get_name(), base::quoted(name),
                        base::did_you_mean(name, names));
   }
+  std::vector<std::string> more;
+  for (const std::string& text : app.remaining(true)) more.push_back(base::quoted(text));
+  if (more.empty()) return "";
+  return fmt::format("{} takes no more files, got {}", given[0]->get_name(), fmt::join(more, ", "));
+}
+
+std::string mismatch_in(const CLI::App& app, const CLI::ArgumentMismatch& error) {
+  const std::string problem = error.what();
+  const std::string name = problem.substr(0, problem.find(':'));
+  const auto given = app.get_subcommands();
+  for (const CLI::App* const it : {given.empty() ? &app : given[0], &app}) {
+    for (const CLI::Option* const option : it->get_options()) {
+      if (option->get_name() != name) continue;
+      if (option->count() > 1)
+        return fmt::format("{} is given {} times, expected once", name, option->count());
+      return fmt::format("{} needs a value: {}", name, option->get_description());
+    }
+  }
   return "";
 }
 

@@ -19,8 +19,11 @@ void note_accepted(const CLI::App& app);
 /// What the command that was given lacks: a command, a file or an option.
 [[nodiscard]] std::string missing_in(const CLI::App& app);
 
-/// What is wrong with a command line that was not understood, and what was probably meant: an unknown command or option.
-/// Empty: nothing more is known.
+/// What is wrong with a command line that was not understood, and what was probably meant: an unknown command or
+/// option, or too many files. Empty: nothing more is known.
 [[nodiscard]] std::string advice_for(const CLI::App& app, const std::vector<std::string>& arguments);
+
+/// Which option has no value, or several. Empty: nothing more is known.
+[[nodiscard]] std::string mismatch_in(const CLI::App& app, const CLI::ArgumentMismatch& error);
 
 }  // namespace stowage::cli

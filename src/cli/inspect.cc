@@ -112,12 +112,8 @@ ExitStatus inspect_folder(const InspectCommand& command, const TflmRuntime& runt
   return is_good ? ExitStatus::done : ExitStatus::not_met;
 }
 
-bool looks_like_onnx(const std::string& file) {
-  return std::filesystem::path(file).extension() == ".onnx" && !is_tflite(base::InputFile(file).bytes());
-}
-
 ExitStatus inspect_file(const InspectCommand& command, const TflmRuntime& runtime) {
-  if (looks_like_onnx(command.file)) {
+  if (is_onnx(base::InputFile(command.file).bytes(), command.file)) {
     const ModelFacts facts = facts_of_model(command.file);
     if (command.json) {
       write_facts_json(facts, command.file, std::cout);

@@ -91,11 +91,10 @@ void print_objectives(const PlanResult& result, const PlanOptions& options, std:
   }
 }
 
-/// What may help a plan that needs so many bytes too much: what was tried, what is cheap to try, and what the plan says
+/// What may help a plan that needs too many bytes: what was tried, what is cheap to try, and what the plan says
 /// about itself.
 std::vector<Remedy> remedies_for(const PlanCommand& command, const std::vector<Input>& inputs,
-                                 const PlanOptions& options, const Plan& plan, Bytes most_bytes,
-                                 WhatIf tried) {
+                                 const PlanOptions& options, const Plan& plan, WhatIf tried) {
   const bool has_graph =
       std::ranges::any_of(inputs, [](const Input& it) { return std::holds_alternative<Graph>(it.content); });
   if (!command.what_if && has_graph) tried = quick_what_if(command, options, plan);
@@ -104,7 +103,6 @@ std::vector<Remedy> remedies_for(const PlanCommand& command, const std::vector<I
     const auto tried_ones = std::span(remedies).first(count);
     return std::ranges::find(tried_ones, it.what, &Remedy::what) != tried_ones.end();
   };
-  std::ranges::move(spill_remedies(plan, most_bytes, options.solve), std::back_inserter(remedies));
   for (Remedy& it : remedies_of(plan, command.typed)) {
     // TensorFlow Lite Micro takes no other order, rows or memories.
     if (command.is_for_tflm) it.command.clear();
@@ -311,16 +309,19 @@ ExitStatus run_plan(const PlanCommand& given) {
     clear_progress_line();
   }
   if (others.faulty) return report_own_fault(*others.faulty);
+  const Bytes needed = tflm ? planned.arena.size : result.plan.summary.peak;
+  const std::optional<Bytes> most_bytes = missed_size(command, result, planned, needed);
+  if (most_bytes)
+    std::ranges::move(spill_remedies(result.plan, *most_bytes, options.solve),
+                      std::back_inserter(others.tried));
   std::ranges::move(report_of(command, inputs, result.plan, others), std::back_inserter(outputs));
   add_overlays(command, result.plan, outputs);
   make_directories_for(planned.files);
   base::write_files(outputs);
   std::ostream& out = summary_stream(has_standard_output(outputs));
-  const Bytes needed = tflm ? planned.arena.size : result.plan.summary.peak;
-  const std::optional<Bytes> most_bytes = missed_size(command, result, planned, needed);
   const bool is_met = !most_bytes;
   std::vector<Remedy> remedies;
-  if (!is_met) remedies = remedies_for(command, inputs, options, result.plan, *most_bytes, std::move(others));
+  if (!is_met) remedies = remedies_for(command, inputs, options, result.plan, std::move(others));
   ExitStatus budget = ExitStatus::done;
   if (!command.budget.empty()) {
     std::ostream& line = has_standard_output(outputs) ? std::cerr : std::cout;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/buckets.h"
@@ -110,9 +111,14 @@ std::vector<SavedOutput> saved_outputs(const RunCommand& command, const std::vec
     const auto [name, file] = parse_assignment("--save", text);
     const std::vector<SavedOutput> found = outputs_called(name, networks);
     if (found.empty()) {
-      throw UsageError(fmt::format("--save: {} no output {}",
+      std::vector<std::string> names;
+      for (const Network& network : networks) {
+        for (const TensorId t : network.graph().subgraphs[0].outputs)
+          names.push_back(network.graph().tensors[t].name);
+      }
+      throw UsageError(fmt::format("--save: {} no output {}{}",
                                    networks.size() == 1 ? "the network has" : "the networks have",
-                                   base::quoted(name)));
+                                   base::quoted(name), base::did_you_mean(name, names)));
     }
     if (found.size() > 1)
       throw UsageError(

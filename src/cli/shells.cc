@@ -23,6 +23,12 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* const it : commands_of(app)) names.push_back(it->get_name());
+  return names;
+}
+
 /// The options that are not of an earlier version; those of the program come with each command.
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) {
@@ -54,8 +60,7 @@ std::string single_quoted(std::string_view text) {
 std::string_view first_sentence(std::string_view text) { return text.substr(0, text.find(". ")); }
 
 void write_bash(const CLI::App& app, std::ostream& out) {
-  std::vector<std::string> commands;
-  for (const CLI::App* const it : commands_of(app)) commands.push_back(it->get_name());
+  const std::vector<std::string> commands = command_names(app);
   const std::vector<std::string> own = names_of(options_of(app));
   fmt::print(
       out,
@@ -118,7 +123,9 @@ void write_fish(const CLI::App& app, std::ostream& out) {
                single_quoted(first_sentence(it->get_description())));
   fmt::print(out,
              "complete -c stowage -l quiet -d 'No summary, notes and progress'\n"
-             "complete -c stowage -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n");
+             "complete -c stowage -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n"
+             "complete -c stowage -f -n '__fish_seen_subcommand_from help' -a '{}'\n",
+             fmt::join(command_names(app), " "));
   for (const CLI::App* const it : commands_of(app)) {
     for (const CLI::Option* const option : options_of(*it)) {
       for (const std::string& name : option->get_lnames()) {

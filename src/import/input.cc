@@ -12,6 +12,7 @@
 #include "import/tflite.h"
 #include "stowage/error.h"
 #include "stowage/import.h"
+#include "stowage/model_facts.h"
 #include "stowage/network.h"
 #include "stowage/open_sizes.h"
 
@@ -23,11 +24,9 @@ ModelFormat format_of(std::string_view content, const std::filesystem::path& fil
   if (import::looks_like_tflite(content)) return ModelFormat::tflite;
   if (import::looks_like_executorch(content)) return ModelFormat::executorch;
   if (import::looks_like_xla(content)) return ModelFormat::xla;
+  if (is_onnx(content, file)) return ModelFormat::onnx;
   const std::string extension = file.extension().string();
-  if (extension == ".onnx") return ModelFormat::onnx;
   if (extension == ".tflite") return ModelFormat::tflite;
-  // Field 1 of a model, its version, comes first; no text begins with this byte.
-  if (extension.empty() && content.starts_with('\x08')) return ModelFormat::onnx;
   if (extension == ".json" || content.substr(0, content.find_first_not_of(" \t\r\n") + 1).ends_with('{'))
     return ModelFormat::json;
   if (import::looks_like_vela(content)) return ModelFormat::vela;
@@ -162,6 +161,12 @@ Shape largest(const GivenShape& shape) {
   Shape sizes;
   for (const GivenSize& size : shape) sizes.push_back(size.most);
   return sizes;
+}
+
+bool is_onnx(std::string_view content, const std::filesystem::path& file) {
+  if (import::looks_like_tflite(content)) return false;
+  // Field 1 of a model, its version, comes first; no text begins with this byte.
+  return file.extension() == ".onnx" || (file.extension().empty() && content.starts_with('\x08'));
 }
 
 Input parse_input(std::string_view content, const std::string& name, const ImportOptions& options) {

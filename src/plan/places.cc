@@ -12,6 +12,7 @@
 #include <string>
 #include <variant>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "stowage/error.h"
 
@@ -75,8 +76,12 @@ std::vector<GivenPlace> places_of(std::span<const Input> inputs, std::size_t mod
     const std::string name = name_in(it.tensor, inputs, model);
     if (name.empty()) continue;
     const auto tensor = std::ranges::find(graph.tensors, name, &Tensor::name);
-    if (tensor == graph.tensors.end())
-      throw UsageError(fmt::format("--place: the model has no tensor {}", base::quoted(name)));
+    if (tensor == graph.tensors.end()) {
+      std::vector<std::string> names;
+      for (const Tensor& known : graph.tensors) names.push_back(known.name);
+      throw UsageError(fmt::format("--place: the model has no tensor {}{}", base::quoted(name),
+                                   base::did_you_mean(name, names)));
+    }
     const auto id = static_cast<TensorId>(tensor - graph.tensors.begin());
     if (!placed.insert(id).second)
       throw UsageError(fmt::format("--place {}: is given twice", base::quoted(name)));

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "stowage/error.h"
 
@@ -86,11 +87,16 @@ std::vector<Graph> chosen_by_rows(std::span<const Input> inputs, const StreamOpt
     networks.push_back(chosen_by_rows(std::get<Graph>(input.content), options));
   for (const std::string& wanted : options.operators) {
     if (std::ranges::any_of(networks, [&](const Graph& graph) { return names_one(graph, wanted); })) continue;
-    throw UsageError(fmt::format("--stream: {} is no name, type or number of the {} operators of {}",
+    std::vector<std::string> names;
+    for (const Graph& graph : networks) {
+      for (const Operator& it : graph.subgraphs[0].operators) names.insert(names.end(), {it.name, it.type});
+    }
+    throw UsageError(fmt::format("--stream: {} is no name, type or number of the {} operators of {}{}",
                                  base::quoted(wanted), networks[0].subgraphs[0].operators.size(),
                                  networks.size() == 1
                                      ? base::quoted(networks[0].name)
-                                     : base::quoted(networks[0].name) + " or of other networks"));
+                                     : base::quoted(networks[0].name) + " or of other networks",
+                                 base::did_you_mean(wanted, names)));
   }
   return networks;
 }

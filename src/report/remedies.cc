@@ -69,6 +69,15 @@ class Remedies {
     return fmt::format("{} {}{}{}", command_, option, value.empty() ? "" : " ", value);
   }
 
+  /// The command with a longer limit of time, in place of one of work.
+  [[nodiscard]] std::string with_more_time() const {
+    std::string command = with("--time-limit", "60");
+    const std::size_t effort = command.find(" --effort");
+    if (effort != std::string::npos)
+      command.erase(effort, command.find(' ', effort + sizeof " --effort") - effort);
+    return command;
+  }
+
   /// Of the buffers in that memory that count.
   template <typename IsCounted>
   [[nodiscard]] pack::Load fullest_of(std::size_t memory, const IsCounted& is_counted) const {
@@ -97,7 +106,7 @@ class Remedies {
     std::string why = fmt::format("No offsets have a peak below {}; the plan has {}.",
                                   readable(memory.lower_bound), readable(memory.peak));
     why += plan_.interrupted ? " The time limit cut the search short." : " The search ended without a proof.";
-    add({Verdict::possible, what, why, memory.peak - memory.lower_bound, with("--time-limit", "60")});
+    add({Verdict::possible, what, why, memory.peak - memory.lower_bound, with_more_time()});
   }
 
   [[nodiscard]] std::string proof_of(std::size_t m) const {
@@ -145,7 +154,7 @@ class Remedies {
                        "of operators "
                        "were searched.",
                        readable(search.load), readable(search.lower_bound), search.states),
-           search.load - search.lower_bound, with("--time-limit", "60")});
+           search.load - search.lower_bound, with_more_time()});
     }
   }
 
@@ -242,7 +251,7 @@ class Remedies {
            fmt::format(
                "The fullest step has {} live. It is proven that no order of rows has fewer than {}{}.",
                readable(streaming.load), readable(claim->lower_bound), given),
-           streaming.load - claim->lower_bound, with("--time-limit", "60")});
+           streaming.load - claim->lower_bound, with_more_time()});
     }
     fewer_rows();
   }

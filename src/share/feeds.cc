@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "stowage/error.h"
 
@@ -33,20 +34,22 @@ void expect_in_working_memory(const std::string& flag, const Graph& graph, Tenso
 ModelTensor find(const std::string& flag, std::string_view text, End end,
                  std::span<const NamedGraph> networks) {
   std::vector<ModelTensor> found;
+  std::vector<std::string> names;
   for (std::size_t m = 0; m < networks.size(); ++m) {
     const std::string prefix = networks[m].name + ".";
-    if (!text.starts_with(prefix)) continue;
     const Subgraph& main = networks[m].graph.subgraphs[0];
     const std::vector<TensorId>& ends = end == End::output ? main.outputs : main.inputs;
     for (const TensorId t : std::set<TensorId>(ends.begin(), ends.end())) {
-      if (networks[m].graph.tensors[t].name == text.substr(prefix.size())) found.push_back({m, t});
+      names.push_back(prefix + networks[m].graph.tensors[t].name);
+      if (names.back() == text) found.push_back({m, t});
     }
   }
   const std::string_view what = end == End::output ? "output" : "input";
   if (found.size() != 1) {
-    throw UsageError(fmt::format("{}: {} {}, expected MODEL.TENSOR", flag, base::quoted(text),
+    throw UsageError(fmt::format("{}: {} {}, expected MODEL.TENSOR{}", flag, base::quoted(text),
                                  found.empty() ? fmt::format("is no {} of a model", what)
-                                               : fmt::format("is an {} of several models", what)));
+                                               : fmt::format("is an {} of several models", what),
+                                 found.empty() ? base::did_you_mean(text, names) : ""));
   }
   expect_in_working_memory(flag, networks[found[0].model].graph, found[0].tensor);
   return found[0];

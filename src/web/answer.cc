@@ -70,8 +70,12 @@ Input read(const Question& question, const ImportOptions& options) {
   return parse_network(question.bytes, question.name, options).input;
 }
 
-std::string report_of(const Question& question, const Input& input, const Plan& plan) {
+std::string report_of(const Question& question, const Input& input, const PlanResult& result,
+                      const SolveOptions& options) {
+  const Plan& plan = result.plan;
   ReportedPlan reported{.plan = plan, .hashes = {model_details(question.bytes).hash}};
+  if (result.outcome != Outcome::fits)
+    reported.tried = spill_remedies(plan, plan.memories[0].memory.capacity.value_or(largest_value), options);
   if (const auto* const graph = std::get_if<Graph>(&input.content)) reported.graphs = {*graph};
   std::ostringstream page;
   write_report(std::array{reported}, {.command = command_of(question), .version = std::string(version)},
@@ -96,7 +100,7 @@ Answer planned(const Question& question, const Progress& progress) {
   std::ostringstream plan;
   write_json(result.plan, plan);
   return {.notes = notes_of(inputs[0], result),
-          .report = report_of(question, inputs[0], result.plan),
+          .report = report_of(question, inputs[0], result, options.solve),
           .plan = std::move(plan).str(),
           .peak = result.plan.summary.peak,
           .lower_bound = result.plan.summary.lower_bound};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -66,6 +67,28 @@ TEST(CliDiff, PlansThatDoNotFitAreCompared) {
   const testing::ProcessResult result =
       testing::run_stowage(directory.path(), {"diff", "small.json", "large.json"});
   EXPECT_EQ(result.status, 0) << result.output << result.errors;
+}
+
+TEST(CliDiff, EachMemoryHasItsPeakAndTraffic) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.json", chain({"x", "a", "b", "c"}));
+  for (const std::string size : {"64", "256"}) {
+    const testing::ProcessResult plan = testing::run_stowage(
+        directory.path(),
+        {"plan", "net.json", "--memory", "fast=" + size, "--memory", "slow", "-o", size + ".json"});
+    ASSERT_EQ(plan.status, 0) << plan.errors;
+  }
+  const testing::ProcessResult result =
+      testing::run_stowage(directory.path(), {"diff", "64.json", "256.json", "--json"});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  const auto difference = nlohmann::json::parse(result.output);
+  std::map<std::string, nlohmann::json> numbers;
+  for (const nlohmann::json& it : difference.at("numbers")) numbers[it.at("name")] = it;
+  EXPECT_LE(numbers.at("peak of fast").at("before"), 64);
+  EXPECT_EQ(numbers.at("peak of slow").at("after"), 0) << "all of it is in the fast memory";
+  EXPECT_GT(numbers.at("traffic of slow").at("before"), 0);
+  EXPECT_EQ(numbers.at("traffic of slow").at("after"), 0);
+  EXPECT_TRUE(numbers.contains("traffic cost"));
 }
 
 TEST(CliDiff, OperatorsThatWentAreNamed) {

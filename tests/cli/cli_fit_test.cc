@@ -175,8 +175,22 @@ TEST(CliAdvice, AListSaysWhatToKeepElsewhere) {
   EXPECT_TRUE(has_part(result.errors,
                        "Keep elsewhere, or let live shorter, buffers of 32 bytes (no choice has fewer): 'b'"))
       << result.errors;
-  const ProcessResult shorter = run_stowage(directory.path(), {"plan", "list.csv", "--budget", "64"});
+  const ProcessResult shorter =
+      run_stowage(directory.path(), {"plan", "list.csv", "--budget", "64", "-o", "page.html"});
   EXPECT_TRUE(has_part(shorter.errors, "'b', 'c'")) << shorter.errors;
+  EXPECT_TRUE(has_part(directory.read("page.html"), "Keep elsewhere, or let live shorter"));
+}
+
+TEST(CliAdvice, CommandsOfAPlanWithLittleEffortWork) {
+  const TemporaryDirectory directory;
+  std::string list = "id,lower,upper,size\n";
+  for (int i = 0; i < 400; ++i)
+    list += fmt::format("b{},{},{},{}\n", i, i, i + 2 + (i * 7919) % 97, 1 + (i * 37) % 101);
+  directory.write("list.csv", list);
+  const ProcessResult result =
+      run_stowage(directory.path(), {"plan", "list.csv", "--capacity", "999", "--effort", "1"});
+  const std::string begin = "less: stowage plan list.csv --capacity 999 --time-limit 60";
+  EXPECT_TRUE(has_part(result.errors, begin)) << result.errors << "not beside --effort, which it excludes";
 }
 
 TEST(CliAdvice, JsonHasItToo) {

@@ -54,6 +54,17 @@ class CliFront : public ::testing::Test {
     return run_stowage(directory.path(), arguments);
   }
 
+  static bool has_terminals() { return run_process("/usr/bin/env", {"script", "--version"}).status == done; }
+
+  /// What the command prints on a wide terminal.
+  [[nodiscard]] std::string on_terminal(const std::string& arguments,
+                                        const std::string& variables = "") const {
+    const std::string line =
+        fmt::format("stty columns 200; {} TERM=xterm {} {}", variables, STOWAGE_PROGRAM, arguments);
+    return run_process("/usr/bin/env", {"script", "-qec", line, "/dev/null"}, {.directory = directory.path()})
+        .output;
+  }
+
   TemporaryDirectory directory;
 };
 
@@ -70,6 +81,13 @@ TEST_F(CliFront, ReadsStandardInput) {
   const ProcessResult plan = run_shell(directory, "\"$0\" plan list.csv --json | \"$0\" verify -");
   EXPECT_EQ(plan.status, done) << plan.errors;
   EXPECT_TRUE(says(plan.output, "valid"));
+  const ProcessResult facts = run_shell(directory, "\"$0\" inspect - < open.onnx");
+  EXPECT_EQ(facts.status, done) << facts.errors;
+  EXPECT_TRUE(says(facts.output, "batch")) << facts.output;
+  const ProcessResult fit =
+      run_shell(directory, "\"$0\" fit - --board esp32 --dim batch=2 --effort 9 < open.onnx");
+  EXPECT_EQ(fit.status, done) << fit.errors;
+  EXPECT_TRUE(says(fit.output, "stowage plan - --dim batch=2")) << fit.output;
   const ProcessResult nothing = run({"plan", "-"});
   EXPECT_EQ(nothing.status, rejected);
 }
@@ -114,6 +132,9 @@ TEST_F(CliFront, SaysWhatWasProbablyMeant) {
       {{"plan", "open.onnx", "--dim", "bacth=2"}, "did you mean 'batch'?"},
       {{"plan", "open.onnx", "--dim", "batch=2", "--shape", "imgae=1,8"}, "did you mean 'image'?"},
       {{"plan", "open.onnx", "--dim", "batch=2", "--state", "uot=image"}, "did you mean 'out'?"},
+      {{"plan", "open.onnx", "--dim", "batch=2", "--place", "imgae=arena"}, "did you mean 'image'?"},
+      {{"plan", "open.onnx", "--dim", "batch=2", "--stream=Rleu"}, "did you mean 'Relu'?"},
+      {{"plan", "open.onnx", "--dim", "batch=2", "--release", "opne.out"}, "did you mean 'open.out'?"},
       {{"plan", "list.csv", "--strategy", "ejecton"}, "did you mean 'ejection'?"},
   };
   for (const Case& it : cases) {
@@ -135,6 +156,11 @@ TEST_F(CliFront, SaysWhatIsMissing) {
       says(errors_of({}), "there is no command, expected one, for instance `stowage plan model.onnx`"));
   EXPECT_TRUE(says(errors_of({"plan"}), "plan needs models: Models (ONNX"));
   EXPECT_TRUE(says(errors_of({"report", "list.csv"}), "report needs --output: FILE for the page (HTML)"));
+  EXPECT_TRUE(says(errors_of({"plan", "list.csv", "--capacity"}), "--capacity needs a value: SIZE"));
+  EXPECT_TRUE(says(errors_of({"plan", "list.csv", "--effort", "1", "--effort", "2"}),
+                   "--effort is given 2 times, expected once"));
+  EXPECT_TRUE(
+      says(errors_of({"verify", "a.json", "b.json", "c"}), "verify takes no more files, got 'b.json', 'c'"));
   EXPECT_TRUE(says(errors_of({"fit", "m.tflite"}), "fit needs --board: NAME that `stowage devices` lists"));
 }
 
@@ -177,42 +203,6 @@ TEST_F(CliFront, HelpIsAlsoACommand) {
   }
 }
 
-/// Every option that help shows is in the page and in every shell's script.
-TEST_F(CliFront, ManualAndCompletionHaveAllOptions) {
-  const std::string page = run({"help", "--man"}).output;
-  EXPECT_TRUE(page.starts_with(".TH STOWAGE 1"));
-  EXPECT_TRUE(says(page, "\\-\\-capacity"));
-  for (const char* const shell : {"bash", "zsh", "fish"}) {
-    const ProcessResult script = run({"completion", shell});
-    ASSERT_EQ(script.status, done);
-    for (const char* const word : {"plan", "tflm", "capacity", "max-growth", "ejection", "quiet"})
-      EXPECT_TRUE(says(script.output, word)) << shell << " " << word;
-    EXPECT_FALSE(says(script.output, "reuse-threshold")) << "of an earlier version";
-  }
-  EXPECT_EQ(run({"completion", "tcsh"}).status, wrong_usage);
-}
-
-TEST_F(CliFront, BashCompletes) {
-  if (run_process("/usr/bin/env", {"bash", "--version"}).status != 0) GTEST_SKIP() << "no bash";
-  directory.write("complete.sh", run({"completion", "bash"}).output);
-  const auto completed = [&](const std::string& words, int at) {
-    return run_process(
-               "/usr/bin/env",
-               {"bash", "-c",
-                fmt::format(
-                    ". ./complete.sh; COMP_WORDS=({}); COMP_CWORD={}; _stowage; echo \"${{COMPREPLY[*]}}\"",
-                    words, at)},
-               {.directory = directory.path()})
-        .output;
-  };
-  EXPECT_EQ(completed("stowage pl", 1), "plan\n");
-  EXPECT_EQ(completed("stowage plan --cap", 2), "--capacity\n");
-  EXPECT_EQ(completed("stowage plan x.onnx --strategy ej", 4), "ejection\n");
-  EXPECT_EQ(completed("stowage help sw", 2), "sweep\n");
-  EXPECT_EQ(completed("stowage completion f", 2), "fish\n");
-  EXPECT_EQ(completed("stowage plan li", 2), "\n") << "bash itself completes files";
-}
-
 TEST_F(CliFront, QuietLeavesOutSummariesAndNotes) {
   for (const Arguments& arguments :
        {Arguments{"-q", "plan", "list.csv"}, Arguments{"plan", "list.csv", "--quiet"}}) {
@@ -232,14 +222,24 @@ TEST_F(CliFront, QuietLeavesOutSummariesAndNotes) {
 
 TEST_F(CliFront, ColoursAreForTerminals) {
   EXPECT_FALSE(says(run({"plan", "nothing.onnx"}).errors, "\033"));
-  if (run_process("/usr/bin/env", {"script", "--version"}).status != 0) GTEST_SKIP() << "no script";
-  const auto on_terminal = [&](const std::string& before) {
-    const std::string line = fmt::format("{} TERM=xterm {} plan nothing.onnx", before, STOWAGE_PROGRAM);
-    return run_process("/usr/bin/env", {"script", "-qec", line, "/dev/null"}, {.directory = directory.path()})
-        .output;
-  };
-  EXPECT_TRUE(says(on_terminal(""), "\033[1;31mstowage:\033[0m nothing.onnx")) << on_terminal("");
-  EXPECT_FALSE(says(on_terminal("NO_COLOR=1"), "\033[1"));
+  if (!has_terminals()) GTEST_SKIP() << "no script";
+  EXPECT_TRUE(says(on_terminal("plan nothing.onnx"), "\033[1;31mstowage:\033[0m nothing.onnx"));
+  EXPECT_FALSE(says(on_terminal("plan nothing.onnx", "NO_COLOR=1"), "\033[1"));
+}
+
+TEST_F(CliFront, ProgressSaysWhatIsTriedAndWhatIsBest) {
+  std::string list = "id,lower,upper,size\n";
+  for (int i = 0; i < 3000; ++i)
+    list += fmt::format("b{},{},{},{}\n", i, i, i + 2 + (i * 7919) % 97, 1 + (i * 37) % 101);
+  directory.write("long.csv", list);
+  const std::string command = "plan long.csv --time-limit 2";
+  EXPECT_EQ(run({"plan", "long.csv", "--time-limit", "2"}).errors, "") << "progress is for terminals";
+  if (!has_terminals()) GTEST_SKIP() << "no script";
+  const std::string shown = on_terminal(command);
+  for (const char* const part : {", best ", " bytes, bound ", " s left", "\r\033[K"})
+    EXPECT_TRUE(says(shown, part)) << part << "\n" << shown;
+  EXPECT_FALSE(says(shown, ", 0 %")) << "a number that stands still says nothing";
+  EXPECT_FALSE(says(on_terminal(command + " -q"), "\r\033[K"));
 }
 
 TEST_F(CliFront, VerifyAndStrategiesPrintJson) {

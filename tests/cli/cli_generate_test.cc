@@ -11,6 +11,7 @@
 
 #include "onnx_models.h"
 #include "process.h"
+#include "stowage/export.h"
 #include "stowage/network.h"
 #include "temporary.h"
 #include "tflite_models.h"

@@ -178,6 +178,7 @@ TEST_F(CliRun, SaysWhatIsWrong) {
       {{"--input", "x=broken.npy"}, 3, "broken.npy"},
       {{"--input", "x=missing.npy"}, 3, "missing.npy"},
       {{"--save", "r=r.npy"}, 2, "the network has no output 'r'"},
+      {{"--save", "yy=r.npy"}, 2, "the network has no output 'yy'; did you mean 'y'?"},
       {{"--kernels", "slow"}, 2, "--kernels is 'slow', expected fast or plain"},
       {{"--check=some"}, 2, "--check is 'some'"},
       {{"--random-weights", "x"}, 2, "--random-weights is 'x'"},

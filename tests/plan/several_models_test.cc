@@ -127,7 +127,8 @@ TEST(SeveralModels, ReleaseOutputsOfTheirsOnce) {
   };
   EXPECT_EQ(message({"a.t5", "b.t5"}), "");
   EXPECT_EQ(message({"t5"}), "--release t5: 't5' is no output of a model, expected MODEL.TENSOR");
-  EXPECT_EQ(message({"a.t3"}), "--release a.t3: 'a.t3' is no output of a model, expected MODEL.TENSOR");
+  EXPECT_EQ(message({"a.t3"}),
+            "--release a.t3: 'a.t3' is no output of a model, expected MODEL.TENSOR; did you mean 'a.t5'?");
   EXPECT_EQ(message({"a.t5", "a.t5"}), "--release a.t5: the output is released twice");
   const Input list = parse_input("id,lower,upper,size\nx,0,1,4\n", "list.csv");
   EXPECT_THROW((void)make_plan(list, {.released = {"x"}}), UsageError);

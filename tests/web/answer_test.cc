@@ -60,6 +60,7 @@ TEST(WebAnswer, SaysWhatDoesNotFit) {
             "96 bytes of memory 'arena' would be enough\n");
   EXPECT_EQ(it.peak, 96);
   EXPECT_NE(it.report.find("stowage plan list.csv --capacity 80"), std::string::npos);
+  EXPECT_NE(it.report.find("Keep elsewhere, or let live shorter"), std::string::npos);
   EXPECT_EQ(answer_of_list(small_list, {.capacity = "96"}).notes, "");
 }
 
