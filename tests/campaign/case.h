@@ -19,6 +19,7 @@ enum class Family : std::uint8_t {
   rows,      ///< A graph whose operators can run row by row.
   net,       ///< An ONNX network with kernels.
   models,    ///< Several graphs on one device.
+  together,  ///< Graphs by rows, several on one device, in several memories, that feed each other, with moves.
   memories,  ///< A graph in several memories.
   sizes,     ///< An ONNX network whose sizes a run decides.
   lite,      ///< The same of TFLite.
@@ -70,6 +71,7 @@ void draw_layers(Case& drawn);
 void draw_rows(Case& drawn);
 void draw_net(Case& drawn);
 void draw_models(Case& drawn);
+void draw_together(Case& drawn);
 void draw_memories(Case& drawn);
 void draw_sizes(Case& drawn);
 void draw_lite(Case& drawn);

@@ -329,10 +329,14 @@ class RowsDraft {
 
 }  // namespace
 
+Graph random_rows(Random& random, std::int64_t operators, std::int64_t most_rows) {
+  return RowsDraft(random, operators, most_rows).draw();
+}
+
 void draw_rows(Case& drawn) {
   Random random(drawn.seed * 1'000'003 + drawn.number);
   const bool is_tiny = random.chance(50);
-  const Graph graph = RowsDraft(random, is_tiny ? 3 : 8, is_tiny ? 3 : 12).draw();
+  const Graph graph = random_rows(random, is_tiny ? 3 : 8, is_tiny ? 3 : 12);
   drawn.sources = {source_of("net.json", graph)};
   draw_common_options(drawn, random);
   PlanOptions& options = drawn.options;

@@ -119,7 +119,7 @@ Findings judge(const Case& drawn, Tally& tally) {
   add(findings, check_bounds(drawn, graphs, *result, tally));
   ReplayTally replayed;
   const bool is_replayed = !has_blocks_or_carries(result->plan);
-  if (is_replayed) add(findings, replay(networks, result->plan, drawn.options.io, drawn.number, replayed));
+  if (is_replayed) add(findings, replay(networks, result->plan, drawn.number, replayed));
   tally.replayed.left_out += is_replayed ? 0 : 1;
   tally.replayed.steps += replayed.steps;
   tally.replayed.bytes += replayed.bytes;

@@ -21,6 +21,9 @@ struct LayersShape {
 
 [[nodiscard]] Graph random_layers(Random& random, const LayersShape& shape);
 
+/// A graph whose operators can run row by row; at most so many operators, and rows of its inputs.
+[[nodiscard]] Graph random_rows(Random& random, std::int64_t operators, std::int64_t most_rows);
+
 /// Options that make sense for any graph.
 void draw_common_options(Case& drawn, Random& random);
 

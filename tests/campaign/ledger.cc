@@ -191,7 +191,8 @@ void check_copies(std::span<const Graph> graphs, const Plan& plan, Findings& fin
     const auto places = places_in_plan(graphs[m], m, plan);
     for (const Subgraph& subgraph : graphs[m].subgraphs)
       for (const Operator& op : subgraph.operators) {
-        if (!op.must_copy.empty() && !op.folded) ++all;
+        if (op.folded) continue;
+        if (!op.must_copy.empty()) ++all;
         for (const ByteCopy& copy : op.copies) {
           if (!op.outputs[copy.output]) continue;
           ++all;

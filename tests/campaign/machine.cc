@@ -206,21 +206,23 @@ void Machine::copy(const Copy& copy) {
   const PlannedTensor& planned = plan_.tensors[copy.tensor];
   const TensorId tensor = tensors_.at(copy.tensor);
   const std::string writer = "the copy of " + describe_tensor(planned.model, tensor);
-  const auto view_in = [&](std::size_t buffer) -> const View* {
-    for (const View& view : planned.views)
-      if (view.buffer == buffer && memory_.is_alive(view)) return &view;
-    return nullptr;
-  };
-  const View* from = view_in(copy.from);
-  const View* to = view_in(copy.to);
-  if (from == nullptr || to == nullptr) return fault("copy", writer + " has no view to copy from or to");
-  for (const Bytes byte : all_bytes(planned.model, tensor)) {
+  const Whereabouts where(memory_, plan_, planned);
+  std::vector<Bytes> bytes = all_bytes(planned.model, tensor);
+  if (copy.rows) {
+    std::vector<std::int64_t> rows;
+    for (std::int64_t row = copy.rows->begin; row < copy.rows->end; ++row) rows.push_back(row);
+    bytes = bytes_of_rows(planned.model, tensor, copy.rows->axis, rows);
+  }
+  for (const Bytes byte : bytes) {
     const ByteName name = names_.of(planned.model, tensor)[static_cast<std::size_t>(byte)];
-    if (!memory_.holds(copy.from, from->offset + byte) || !memory_.holds(copy.to, to->offset + byte))
+    const std::optional<Bytes> from = where.find_in(copy.from, byte);
+    const std::optional<Bytes> to = where.find_in(copy.to, byte);
+    if (!from || !to) return fault("copy", writer + " has no view to copy from or to");
+    if (!memory_.holds(copy.from, *from) || !memory_.holds(copy.to, *to))
       return fault("copy", writer + " goes through bytes that are not reserved");
-    if (memory_.name_at(memory_.address(copy.from, from->offset + byte)) != name)
+    if (memory_.name_at(memory_.address(copy.from, *from)) != name)
       return fault("copy", writer + " does not find its bytes");
-    memory_.put(memory_.address(copy.to, to->offset + byte), name);
+    memory_.put(memory_.address(copy.to, *to), name);
     ++tally_.bytes;
   }
 }

@@ -210,8 +210,8 @@ void try_mutations(const Case& drawn, const Networks& networks, const Plan& plan
     Tally::Mutations& count = tally.mutations[name];
     ++count.made;
     ReplayTally ignored;
-    const bool is_noticed = !replay(networks, broken, drawn.options.io, drawn.number, ignored).empty() ||
-                            !overlaps_of(broken).empty();
+    const bool is_noticed =
+        !replay(networks, broken, drawn.number, ignored).empty() || !overlaps_of(broken).empty();
     if (is_noticed)
       ++count.noticed;
     else

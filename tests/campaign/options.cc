@@ -15,6 +15,8 @@ std::string_view name_of(Family family) {
       return "net";
     case Family::models:
       return "models";
+    case Family::together:
+      return "together";
     case Family::memories:
       return "memories";
     case Family::sizes:
@@ -34,9 +36,10 @@ Case make_case(std::uint64_t seed, std::uint64_t number) {
   drawn.seed = seed;
   drawn.number = number;
   static const std::vector<Family> families{
-      Family::layers, Family::layers,   Family::rows,  Family::rows,    Family::net,      Family::net,
-      Family::models, Family::memories, Family::sizes, Family::sizes,   Family::sizes,    Family::sizes,
-      Family::lite,   Family::lite,     Family::lite,  Family::efforts, Family::variables};
+      Family::layers,  Family::layers,    Family::rows,     Family::rows,    Family::net,
+      Family::net,     Family::models,    Family::memories, Family::sizes,   Family::sizes,
+      Family::sizes,   Family::sizes,     Family::lite,     Family::lite,    Family::lite,
+      Family::efforts, Family::variables, Family::together, Family::together};
   drawn.family = families[number % families.size()];
   switch (drawn.family) {
     case Family::layers:
@@ -50,6 +53,9 @@ Case make_case(std::uint64_t seed, std::uint64_t number) {
       break;
     case Family::models:
       draw_models(drawn);
+      break;
+    case Family::together:
+      draw_together(drawn);
       break;
     case Family::memories:
       draw_memories(drawn);

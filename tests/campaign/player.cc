@@ -4,8 +4,14 @@
 
 namespace stowage::campaign {
 
-Player::Player(const Networks& networks, const Plan& plan, Io io, Findings& findings, ReplayTally& tally)
-    : graphs_(networks.graphs), plan_(plan), io_(io), machine_(networks, plan, findings, tally) {}
+Player::Player(const Networks& networks, const Plan& plan, Findings& findings, ReplayTally& tally)
+    : graphs_(networks.graphs), plan_(plan), machine_(networks, plan, findings, tally) {
+  for (const Clock& clock : plan.clocks)
+    for (const Step& step : clock.steps) {
+      if (const auto* arrive = std::get_if<Arrive>(&step)) passing_.insert(arrive->tensor);
+      if (const auto* leave = std::get_if<Leave>(&step)) passing_.insert(leave->tensor);
+    }
+}
 
 const Operator& Player::operator_of(const Run& run) const {
   const std::size_t subgraph = run.path[run.path.size() - 2];
@@ -135,20 +141,19 @@ void Player::end_body(const Run& last) {
 }
 
 void Player::give_inputs(std::size_t model) {
-  if (has_passages()) return;
   const Graph& graph = graphs_[model];
   std::set<TensorId> not_given;
   for (const StateTie& tie : graph.ties) not_given.insert(tie.input);
   for (const Feed& feed : plan_.feeds)
     if (plan_.tensors[feed.input].model == model) not_given.insert(machine_.tensor_of(feed.input));
   for (const TensorId input : graph.subgraphs[0].inputs)
-    if (!not_given.contains(input)) machine_.give(model, input);
+    if (!not_given.contains(input) && !has_passages(model, input)) machine_.give(model, input);
 }
 
 void Player::take_outputs(std::size_t model) {
-  if (has_passages()) return;
   for (const TensorId output : graphs_[model].subgraphs[0].outputs)
-    machine_.read(model, output, machine_.all_bytes(model, output), "the caller, at the end,");
+    if (!has_passages(model, output))
+      machine_.read(model, output, machine_.all_bytes(model, output), "the caller, at the end,");
 }
 
 void Player::give_lasting(std::size_t clock) {

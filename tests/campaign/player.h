@@ -17,7 +17,7 @@ namespace stowage::campaign {
 /// Runs operators of a plan's steps: as wholes, by rows, with sums and parts.
 class Player {
  public:
-  Player(const Networks& networks, const Plan& plan, Io io, Findings& findings, ReplayTally& tally);
+  Player(const Networks& networks, const Plan& plan, Findings& findings, ReplayTally& tally);
 
   [[nodiscard]] Machine& machine() { return machine_; }
   /// One step other than a fork. Operators with bodies are told by `begin_bodies` and `end_bodies`.
@@ -68,19 +68,20 @@ class Player {
   using Times = std::map<std::size_t, std::vector<int>>;
   /// The bytes that pass between the caller and a tensor of the plan: of some rows, or all of them.
   std::vector<Bytes> passed(std::size_t index, const std::optional<RowRange>& rows, Times& times);
-  [[nodiscard]] bool has_passages() const;
+  /// Whether steps say when that tensor of a model arrives or leaves.
+  [[nodiscard]] bool has_passages(std::size_t model, TensorId tensor) const;
   void hand_over(const Arrive& arrive);
   void take(const Leave& leave);
   void check_order();
 
   std::span<const Graph> graphs_;
   const Plan& plan_;
-  Io io_;
   Machine machine_;
   std::map<OperatorKey, Progress> progress_;
   Times arrived_;  ///< By tensor of the plan, how often each row.
   Times left_;
-  std::int64_t now_ = 0;  ///< Steps played.
+  std::set<std::size_t> passing_;  ///< Tensors of the plan that arrive or leave.
+  std::int64_t now_ = 0;           ///< Steps played.
 };
 
 }  // namespace stowage::campaign

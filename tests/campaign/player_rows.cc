@@ -242,12 +242,10 @@ void Player::take(const Leave& leave) {
                 passed(leave.tensor, leave.rows, left_), "step " + std::to_string(now_) + ", the caller");
 }
 
-/// Whether inputs arrive and outputs leave; else they are there from the start and up to the end.
-bool Player::has_passages() const {
-  const auto& steps = plan_.clocks[0].steps;
-  return io_ == Io::rows && std::any_of(steps.begin(), steps.end(), [](const Step& step) {
-           return std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step);
-         });
+/// What does neither is there from the start, or up to the end.
+bool Player::has_passages(std::size_t model, TensorId tensor) const {
+  const auto place = machine_.place_of(model, tensor);
+  return place && passing_.contains(*place);
 }
 
 void Player::check_order() {
@@ -276,7 +274,6 @@ void Player::check_order() {
       effect = own;
     }
   }
-  if (!has_passages()) return;
   for (const auto* times : {&arrived_, &left_})
     for (const auto& [tensor, counts] : *times)
       for (const int count : counts)

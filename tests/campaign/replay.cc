@@ -150,7 +150,7 @@ class Cursor {
 
 }  // namespace
 
-Findings replay(const Networks& networks, const Plan& plan, Io io, std::uint64_t seed, ReplayTally& tally) {
+Findings replay(const Networks& networks, const Plan& plan, std::uint64_t seed, ReplayTally& tally) {
   const std::vector<Graph>& graphs = networks.graphs;
   const bool has_turns =
       plan.clocks.size() > 1 || std::any_of(graphs.begin(), graphs.end(),
@@ -158,7 +158,7 @@ Findings replay(const Networks& networks, const Plan& plan, Io io, std::uint64_t
   Findings findings;
   for (std::uint64_t turn = 0; turn < (has_turns ? 4 : 1) && findings.empty(); ++turn) {
     Random random(seed + turn);
-    Player player(networks, plan, io, findings, tally);
+    Player player(networks, plan, findings, tally);
     Cursor root(player, plan, graphs, 0, random);
     while (!root.is_done() && findings.size() < 8) root.advance();
     if (findings.empty()) player.finish();

@@ -22,7 +22,7 @@ struct ReplayTally {
 /// Plays the plan's steps over memory in which every byte has a name, from the documents alone. Empty:
 /// whatever an operator reads is there. `seed` decides the
 /// turns of what runs at the same time, and which body an If runs; a few of these are tried.
-[[nodiscard]] Findings replay(const Networks& networks, const Plan& plan, Io io, std::uint64_t seed,
+[[nodiscard]] Findings replay(const Networks& networks, const Plan& plan, std::uint64_t seed,
                               ReplayTally& tally);
 
 }  // namespace stowage::campaign

@@ -138,4 +138,13 @@ void Whereabouts::find(Bytes byte, std::vector<Spot>& spots) const {
   }
 }
 
+std::optional<Bytes> Whereabouts::find_in(std::size_t buffer, Bytes byte) const {
+  for (const Shelf& shelf : views_) {
+    const View& view = tensor_.views[shelf.view];
+    const std::optional<Bytes> offset = view.buffer == buffer ? offset_in(view, byte) : std::nullopt;
+    if (offset) return offset;
+  }
+  return std::nullopt;
+}
+
 }  // namespace stowage::campaign

@@ -69,6 +69,8 @@ class Whereabouts {
   [[nodiscard]] bool is_anywhere() const { return !views_.empty(); }
   /// All places of a byte in the fastest memory that has it.
   void find(Bytes byte, std::vector<Spot>& spots) const;
+  /// The offset of a byte in that buffer; none if no view of it there has the byte.
+  [[nodiscard]] std::optional<Bytes> find_in(std::size_t buffer, Bytes byte) const;
 
  private:
   explicit Whereabouts(const PlannedTensor& tensor) : tensor_(tensor) {}

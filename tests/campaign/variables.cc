@@ -313,7 +313,7 @@ Findings judge_variables(const Case& drawn, Tally& tally) {
       findings.push_back(std::move(finding));
     if (!result.plan.streaming) {
       ReplayTally replayed;
-      for (Finding& finding : replay(networks, result.plan, drawn.options.io, drawn.number, replayed))
+      for (Finding& finding : replay(networks, result.plan, drawn.number, replayed))
         findings.push_back(std::move(finding));
       tally.replayed.steps += replayed.steps;
       tally.replayed.bytes += replayed.bytes;
