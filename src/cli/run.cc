@@ -38,21 +38,23 @@ struct Planned {
   ExitStatus status = ExitStatus::done;
 };
 
-/// The plan that is given. One with functions runs as it is: at sizes of its range, in the offsets of the largest.
-Plan given_plan(const RunCommand& command, const Bucket* bucket) {
+/// The plan that is given. One with functions runs at the sizes that --dim gives, in the offsets of these; with a range
+/// of sizes it runs in the offsets of the largest. `networks` become those that the plan is for.
+Plan given_plan(const RunCommand& command, const Bucket* bucket, std::vector<Network>& networks) {
   if (bucket != nullptr) return bucket->plan;
   Plan plan = read_plan(command.given_plan);
-  if (sized_functions(command.given_plan, plan, command.model))
-    throw UsageError(
-        "--plan: functions of offsets do not run yet; give the range of sizes that the plan is for "
-        "(--dim NAME=A..B) and inputs of the wanted size");
-  return plan;
+  const auto sized = sized_functions(command.given_plan, plan, command.model);
+  if (!sized) return plan;
+  std::vector<Network> range = read_networks(command.inputs, sized->range);
+  range[0].input.content = graph_at(range[0].graph(), networks[0].graph());
+  networks = std::move(range);
+  return plan_at(plan, sized->functions, sized->values, networks[0].graph());
 }
 
-Planned plan_for(const RunCommand& command, const Bucket* bucket, const std::vector<Network>& networks,
+Planned plan_for(const RunCommand& command, const Bucket* bucket, std::vector<Network>& networks,
                  const InterruptWatch& watch) {
   if (!command.given_plan.empty()) {
-    Planned planned{given_plan(command, bucket)};
+    Planned planned{given_plan(command, bucket, networks)};
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;
@@ -155,7 +157,7 @@ ExitStatus run_run(const RunCommand& command) {
   ModelTexts model = command.model;
   for (const auto& [name, array] : options.inputs) model.inputs.push_back(name);
   const Bucket* const bucket = buckets ? &chosen_bucket(*buckets, command.inputs, options, model) : nullptr;
-  const std::vector<Network> networks = read_networks(command.inputs, model);
+  std::vector<Network> networks = read_networks(command.inputs, model);
   print_notes(inputs_of(networks));
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;

@@ -59,6 +59,25 @@ TEST(CliOpenSizes, GoOnWithTheCommandsOfTheAnswer) {
   expect_says(fit.output, {"every x up to 1x8192x16", "1048576 bytes"});
 }
 
+TEST(CliOpenSizes, RunInOffsetsThatAreFunctions) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", encoder());
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    return run_stowage(directory.path(), arguments);
+  };
+  const std::vector<std::string> command{"plan",      "net.onnx",  "--dim",    "batch=1..4", "--dim",
+                                         "seq=1..64", "--offsets", "symbolic", "-o",         "plan.json"};
+  ASSERT_EQ(run(command).status, 0) << run(command).errors;
+  const ProcessResult there =
+      run({"run", "net.onnx", "--plan", "plan.json", "--dim", "batch=2", "--dim", "seq=7", "--check=all"});
+  EXPECT_EQ(there.status, 0) << there.errors;
+  expect_says(there.output, {"float32[2,7,16]", "1792 bytes"});  // 2 * (2 * 7 * 16) * 4
+  const ProcessResult outside =
+      run({"run", "net.onnx", "--plan", "plan.json", "--dim", "batch=2", "--dim", "seq=65"});
+  EXPECT_EQ(outside.status, 2);
+  expect_says(outside.errors, {"seq", "65"});
+}
+
 TEST(CliOpenSizes, OfASearchAreWithinARange) {
   const ProcessResult fit =
       planned({"--dim", "batch=2", "--dim", "seq=32..3200:32", "--fit", "seq", "--capacity", "100000"});

@@ -11,6 +11,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/size_terms.h"
@@ -19,7 +20,9 @@
 #include "plan/size_fitting.h"
 #include "process.h"
 #include "stowage/export.h"
+#include "stowage/network.h"
 #include "stowage/planner.h"
+#include "stowage/run.h"
 #include "temporary.h"
 
 namespace stowage {
@@ -164,15 +167,28 @@ struct Model {
   std::string content;
   std::vector<SizeSymbol> symbols;
 
-  [[nodiscard]] Input read(const std::vector<GivenSize>& sizes) const {
+  [[nodiscard]] ImportOptions options_for(const std::vector<GivenSize>& sizes) const {
     ImportOptions options;
     for (std::size_t s = 0; s < symbols.size(); ++s) options.dims.emplace(symbols[s].name, sizes[s]);
-    return parse_input(content, "net.onnx", options);
+    return options;
   }
-  [[nodiscard]] Input whole_range() const {
+  [[nodiscard]] Input read(const std::vector<GivenSize>& sizes) const {
+    return parse_input(content, "net.onnx", options_for(sizes));
+  }
+  [[nodiscard]] std::vector<GivenSize> all_sizes() const {
     std::vector<GivenSize> sizes;
     for (const SizeSymbol& it : symbols) sizes.emplace_back(it.least, it.most, it.step);
-    return read(sizes);
+    return sizes;
+  }
+  [[nodiscard]] Input whole_range() const { return read(all_sizes()); }
+  /// With weights: the network of the whole range at some sizes, and what was read at these.
+  [[nodiscard]] std::pair<Network, Network> networks_at(std::span<const std::int64_t> values) const {
+    std::vector<GivenSize> sizes;
+    for (const std::int64_t it : values) sizes.emplace_back(it, it);
+    Network range = parse_network(content, "net.onnx", options_for(all_sizes()));
+    Network exact = parse_network(content, "net.onnx", options_for(sizes));
+    range.input.content = graph_at(range.graph(), exact.graph());
+    return {std::move(range), std::move(exact)};
   }
   [[nodiscard]] Graph read_at(std::span<const std::int64_t> values) const {
     std::vector<GivenSize> sizes;
@@ -273,11 +289,28 @@ void expect_right_at_all(const Model& model, const Plan& plan, const OffsetFunct
   }
 }
 
+/// Runs at sizes in the offsets of the functions, and gives what the network gives that was read at these sizes.
+void expect_runs(const Model& model, const Plan& plan, const OffsetFunctions& functions, int sizes) {
+  std::mt19937_64 random(9);
+  for (int i = 0; i < sizes; ++i) {
+    const std::vector<std::int64_t> values = drawn_values(model, random);
+    const auto [there, exact] = model.networks_at(values);
+    const RunOptions options{.kernels = KernelSet::plain, .check = RunCheck::tensors, .random_weights = 3};
+    const RunResult run = run_plan(there, plan_at(plan, functions, values, there.graph()), options);
+    ASSERT_FALSE(run.fault) << run.fault->what;
+    const RunResult alone = run_plan(exact, make_plan(exact.input, {.solve = quick()}).plan, options);
+    ASSERT_EQ(run.outputs.size(), alone.outputs.size());
+    for (std::size_t o = 0; o < run.outputs.size(); ++o)
+      EXPECT_EQ(run.outputs[o].array, alone.outputs[o].array) << values[0] << "," << values[1];
+  }
+}
+
 TEST(OffsetFunctions, OfADecoderAreRightAtAllSizes) {
   const Model model = decoder();
   const Plan plan = planned(model).plan;
   const FoundFunctions found = found_for(model, plan);
   expect_right_at_all(model, plan, found.functions, 40);
+  expect_runs(model, plan, found.functions, 20);
   EXPECT_LE(found.report.worst, 1.05);
   EXPECT_LT(offsets_at(found.functions, std::vector<std::int64_t>{1, 1}).peak, plan.summary.peak / 50);
 }
@@ -286,7 +319,9 @@ TEST(OffsetFunctions, OfRandomNetworksAreRightAtAllSizes) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     const Model model = image_network(seed);
     const Plan plan = planned(model).plan;
-    expect_right_at_all(model, plan, found_for(model, plan).functions, 12);
+    const OffsetFunctions functions = found_for(model, plan).functions;
+    expect_right_at_all(model, plan, functions, 12);
+    expect_runs(model, plan, functions, 3);
   }
 }
 
