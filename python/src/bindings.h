@@ -4,6 +4,8 @@
 
 namespace stowage::python {
 
+/// The class OffsetFunctions of the module.
+void bind_functions(nanobind::module_& module);
 /// The functions `pack` and `pack_partial` of the module.
 void bind_pack(nanobind::module_& module);
 /// The function `run` of the module; the class Plan must be known.

@@ -394,6 +394,7 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(&translate);
   bind_plan(module);
+  bind_functions(module);
   bind_pack(module);
   bind_run(module);
   module.attr("version") = version.data();

@@ -50,6 +50,26 @@ def encoder():
                  [value_info("y", FLOAT, "batch", "seq", 16), value_info("new", FLOAT, 64)], [weights])
 
 
+def test_offsets_are_functions_of_sizes(encoder, tmp_path):
+    stateless = {"dim": {"batch": "1..4", "seq": (1, 64)}}
+    found = stowage.plan_functions(encoder, **stateless)
+    assert found.ranges == {"batch": (1, 4, 1), "seq": (1, 64, 1)}
+    assert found.at(batch=4, seq=64).peak == found.plan.peak
+    for batch, seq in [(1, 1), (2, 7), (3, 64)]:
+        there = found.at(batch=batch, seq=seq)
+        exact = stowage.plan(encoder, dim={"batch": batch, "seq": seq})
+        assert exact.bound <= there.peak <= exact.peak
+        assert len(there.offsets) == len(there.sizes) == len(found.ids)
+        assert max(there.offsets + there.sizes) == there.peak
+    with pytest.raises(stowage.UsageError, match="expected batch, seq"):
+        found.at(seq=1)
+    with pytest.raises(stowage.UsageError, match="65"):
+        found.at(batch=1, seq=65)
+    found.to_json(tmp_path / "plan.json")
+    assert stowage.load(tmp_path / "plan.json", encoder, **stateless).verify() == []
+    assert "batch=1..4" in repr(found)
+
+
 def test_several_sizes_are_plans_of_one_memory(encoder, tmp_path):
     options = {"dim": {"batch": 1, "seq": [512, 128]}, "state": {"new": "old"}}
     buckets = stowage.plan_buckets(encoder, **options)
