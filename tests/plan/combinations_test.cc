@@ -177,7 +177,7 @@ Case case_of(const Features& wanted) {
   if (are_two) options.run = are_three ? "a; b | c" : wants(Feature::same_time) ? "a | b" : "a; b";
   if (wants(Feature::feeding))
     options.feeds = {{fed_output(it.networks[0]), testing::name_of_input(it.networks[1])}};
-  options.solve.effort = streams(wanted) ? 1000 : 200;
+  options.solve.effort = streams(wanted) ? 1000 * std::ssize(it.networks) : 200;
   options.alignment = 4;
   if (streams(wanted)) {
     options.stream.emplace();
