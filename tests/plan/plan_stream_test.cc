@@ -176,17 +176,12 @@ TEST(PlanStream, PartsThatDoNotAddUpAreFoundInTheRun) {
 TEST(PlanStream, RefusesWhatCannotBeStreamed) {
   Random random(3);
   const Network network = random_images(random);
-  std::vector<Input> two(2, network.input);
+  const std::vector<Input> two(2, network.input);
   EXPECT_THROW((void)make_plan(two, streaming(Io::arena)), UsageError);  // of one name
   EXPECT_THROW((void)make_plan(parse_input("id,lower,upper,size\na,0,2,64\n", "l.csv"), streaming(Io::arena)),
                UsageError);
   PlanOptions options = streaming(Io::arena, 0);
   EXPECT_THROW((void)make_plan(network.input, options), UsageError);
-  options = streaming(Io::arena);
-  options.memories = {{.name = "a"}, {.name = "b"}};
-  options.moves = Moves::allowed;
-  two[1].info.name = "other";
-  EXPECT_THROW((void)make_plan(two, options), UsageError);
   options = streaming(Io::rows);
   options.stream.reset();
   EXPECT_THROW((void)make_plan(network.input, options), UsageError);
