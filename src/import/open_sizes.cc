@@ -338,6 +338,7 @@ class Merger {
       const bool has_shapes = graph_.tensors[*op.inputs[copy.input]].shape.has_value() &&
                               graph_.tensors[*op.outputs[copy.output]].shape.has_value();
       if (!fixed[c] || (!has_shapes && (copy.from != 0 || copy.to != 0))) return false;
+      if (spans_rows_that_differ(op, copy)) return false;
       return std::ranges::all_of(others_, [&](const Graph& other) {
         return has_copy(other, other.subgraphs[s].operators[o], copy);
       });
@@ -349,14 +350,55 @@ class Merger {
     op.copies.clear();
   }
 
-  /// Whether the operator copies the same bytes at other sizes, or fewer of them.
+  /// Whether a copy has several rows at the largest sizes, of which one tensor may have more columns than the other at
+  /// sizes that no reading has:
+  ///
+  ///     x [n,4] ──slice, m columns──> y [n,m]     one copy of n * 4 elements for m = 4, else n copies
+  ///
+  /// Where both have as many bytes in all readings, one is the other in another shape.
+  [[nodiscard]] bool spans_rows_that_differ(const Operator& op, const ByteCopy& copy) const {
+    const TensorId input = *op.inputs[copy.input];
+    const TensorId output = *op.outputs[copy.output];
+    const bool are_equal = std::ranges::all_of(others_, [&](const Graph& other) {
+      return other.tensors[input].bytes == other.tensors[output].bytes;
+    });
+    const Tensor& from = graph_.tensors[input];
+    const Tensor& to = graph_.tensors[output];
+    if (are_equal || !from.shape || !to.shape || from.shape->size() != to.shape->size()) return false;
+    for (std::size_t d = 1; d < from.shape->size(); ++d) {
+      if (symbol_of(from, d) == symbol_of(to, d)) continue;
+      const bool is_in_one_row =
+          copy.size <= bytes_of_index(from, d - 1) && copy.size <= bytes_of_index(to, d - 1);
+      if (!is_in_one_row) return true;
+    }
+    return false;
+  }
+
+  static std::optional<std::size_t> symbol_of(const Tensor& tensor, std::size_t axis) {
+    const auto found = std::ranges::find(tensor.open, axis, &OpenExtent::axis);
+    return found == tensor.open.end() ? std::nullopt : std::optional(found->symbol);
+  }
+
+  /// At the largest sizes, of all that has one index along an axis and the axes before it.
+  static Bytes bytes_of_index(const Tensor& tensor, std::size_t axis) {
+    Bytes bytes = tensor.bytes;
+    for (std::size_t d = 0; d <= axis; ++d) bytes /= std::max<std::int64_t>(1, (*tensor.shape)[d]);
+    return bytes;
+  }
+
+  /// Whether the operator copies the same bytes at other sizes, or fewer of them, and all by the same distance: a slice
+  /// of whole rows may be one of parts of rows there.
   static bool has_copy(const Graph& other, const Operator& op, const ByteCopy& copy) {
     const auto is_empty = [&](const auto& operand) { return !operand || other.tensors[*operand].bytes == 0; };
     if (is_empty(op.inputs[copy.input]) || is_empty(op.outputs[copy.output])) return true;
-    return std::ranges::any_of(op.copies, [&](const ByteCopy& it) {
-      return it.input == copy.input && it.output == copy.output && it.from == copy.from && it.to == copy.to &&
-             it.size <= copy.size;
-    });
+    bool begins_alike = false;
+    for (const ByteCopy& it : op.copies) {
+      if (it.input != copy.input || it.output != copy.output) continue;
+      const bool is_inside = it.from >= copy.from && it.from < copy.from + copy.size;
+      if (is_inside && it.to - it.from != copy.to - copy.from) return false;
+      begins_alike = begins_alike || (it.from == copy.from && it.to == copy.to && it.size <= copy.size);
+    }
+    return begins_alike;
   }
 
   [[nodiscard]] std::string why_moved(const Operator& op, const ByteCopy& copy) const {

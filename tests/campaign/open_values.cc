@@ -37,6 +37,19 @@ Made binary(const OpenNode& node, const OpenInputs& inputs, World& world) {
   return made;
 }
 
+/// A cast keeps known numbers; they are small.
+Made unary(const OpenNode& node, const OpenValue& data, World& world) {
+  const bool is_cast = node.type == "Cast";
+  Made made = computed(is_cast ? Elements::real : data.elements, data.shape, world);
+  if (is_cast) made.value.numbers = data.numbers;
+  return made;
+}
+
+std::int64_t different_in(std::vector<std::int64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return std::unique(numbers.begin(), numbers.end()) - numbers.begin();
+}
+
 Made renamed(const OpenValue& data, const Shape& shape, const OpenInputs& inputs, World& world) {
   want(elements_of(shape) == elements_of(data.shape), "another number of elements");
   std::size_t next = 0;
@@ -156,7 +169,7 @@ std::vector<Made> evaluate(const OpenNode& node, const OpenInputs& inputs, World
   switch (node.kind) {
     case OpenKind::unary:
       if (node.type == "Identity") return {renamed(data, shape, inputs, world)};
-      return {computed(node.type == "Cast" ? Elements::real : data.elements, shape, world)};
+      return {unary(node, data, world)};
     case OpenKind::rows:
       return {computed(data.elements, shape, world)};
     case OpenKind::binary:
@@ -185,7 +198,9 @@ std::vector<Made> evaluate(const OpenNode& node, const OpenInputs& inputs, World
     case OpenKind::shape:
       return {known({static_cast<std::int64_t>(shape.size())}, shape, world)};
     case OpenKind::nonzero: {
-      const std::int64_t count = world.decide(node.outputs[0], 0, elements_of(shape));
+      const std::int64_t count = data.numbers ? std::count_if(data.numbers->begin(), data.numbers->end(),
+                                                              [](auto it) { return it != 0; })
+                                              : world.decide(node.outputs[0], 0, elements_of(shape));
       const auto rank = static_cast<std::int64_t>(shape.size());
       const bool is_turned = node.type == "Where";
       if (is_turned) return {computed(Elements::wide, {count, rank}, world)};
@@ -195,7 +210,10 @@ std::vector<Made> evaluate(const OpenNode& node, const OpenInputs& inputs, World
       return {compress(node, inputs, world)};
     case OpenKind::unique:
       want(elements_of(shape) > 0, "nothing to choose from");
-      return {computed(data.elements, {world.decide(node.outputs[0], 1, elements_of(shape))}, world),
+      return {computed(data.elements,
+                       {data.numbers ? different_in(*data.numbers)
+                                     : world.decide(node.outputs[0], 1, elements_of(shape))},
+                       world),
               computed(Elements::whole, {elements_of(shape)}, world)};
     case OpenKind::topk:
       return topk(node, inputs, world);

@@ -284,6 +284,22 @@ TEST(OpenSizesOfInputs, KeepCopiesThatDoNotMove) {
   EXPECT_EQ(show_copies(writer_of(graph, "c")), "0 > 0: 32, 1 > 0@32: 128");
 }
 
+/// At the largest sizes the slice takes all columns, at others the first ones of each row.
+TEST(OpenSizesOfInputs, CopySlicesOfPartsOfRows) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Shape", {"z"}, {"end"}), node("Relu", {"x"}, {"r"}),
+                            node("Slice", {"r", "begin", "end", "axes"}, {"y"})},
+                  .inputs = {tensor_value("x", {"n", 4}), tensor_value("z", {"m"})},
+                  .outputs = {untyped_value("y")},
+                  .initializers = {vector_of("begin", {0}), vector_of("axes", {1})}});
+  const Graph exact = read_model(model, {.dims = {{"n", 4}, {"m", 8}}});
+  EXPECT_EQ(show_copies(writer_of(exact, "y")), "0 > 0: 64");
+  const Graph range = read_model(model, {.dims = {{"n", {1, 4}}, {"m", {1, 8}}}});
+  EXPECT_EQ(show_copies(writer_of(range, "y")).substr(0, 9), "must copy");
+  const Graph rows = read_model(model, {.dims = {{"n", {1, 4}}, {"m", {4, 8}}}});
+  EXPECT_EQ(show_copies(writer_of(rows, "y")), "0 > 0: 64");
+}
+
 TEST(OpenSizesOfInputs, KeepIndependentSizesApart) {
   const onnx::ModelProto model =
       onnx_model({.nodes = {node("Add", {"a", "b"}, {"s"}), node("Relu", {"c"}, {"t"})},
