@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -103,6 +105,33 @@ void print_faults(const Faults& faults) {
   for (std::size_t i = 0; i < std::min(faults.size(), most_shown); ++i)
     base::print(std::cout, "fault: {}\n", faults[i].what);
   if (faults.size() > most_shown) base::print(std::cout, "and {} more faults\n", faults.size() - most_shown);
+}
+
+void note_other_models(const Plan& plan, const std::vector<Input>& inputs) {
+  std::set<std::string_view> names;
+  bool has_open = false;
+  for (const Input& input : inputs) {
+    const auto* const graph = std::get_if<Graph>(&input.content);
+    if (graph == nullptr) return;
+    for (const Tensor& tensor : graph->tensors) {
+      names.insert(tensor.name);
+      has_open = has_open || is_open(tensor);
+    }
+  }
+  const auto known = std::ranges::count_if(
+      plan.tensors, [&](const PlannedTensor& it) { return names.contains(it.tensor.name); });
+  if (2 * known < std::ssize(plan.tensors)) {
+    std::vector<std::string> sources;
+    for (const ModelInfo& model : plan.models) sources.push_back(base::quoted(model.source));
+    base::print(std::cerr, "stowage: note: the plan is of {}, which has other tensors\n",
+                fmt::format("{}", fmt::join(sources, ", ")));
+  } else if (!has_open &&
+             std::ranges::any_of(plan.tensors, [](const PlannedTensor& it) { return is_open(it.tensor); })) {
+    base::print(
+        std::cerr,
+        "stowage: note: the plan is for a range of sizes, and the model is read at one: give that range "
+        "(--dim NAME=A..B)\n");
+  }
 }
 
 ExitStatus report_own_fault(const PlanResult& result) {

@@ -170,6 +170,9 @@ void note_nearness(const PlanResult& result);
 /// Throws Error if standard output did not take what was printed, unless its reader has ended.
 void flush_output();
 void print_faults(const Faults& faults);
+/// Says on standard error if a plan with faults is of other models than these, or of a range of sizes where these have
+/// one.
+void note_other_models(const Plan& plan, const std::vector<Input>& inputs);
 /// The parts of model files that planning takes.
 [[nodiscard]] Wanted wanted_for(const PlanOptions& options);
 /// The parts of model files that it takes to check the plan.

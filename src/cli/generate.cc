@@ -3,6 +3,7 @@
 #include "stowage/generate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -74,6 +75,7 @@ PlannedPackage package_of_given(const GenerateCommand& command, std::vector<Netw
     for (Network& network : networks)
       add_scratch_of_kernels(network, wanted.kernels, is_streamed(made.planned.plan), wanted.externs);
   const Faults faults = check_plan(made.planned.plan, inputs_of(networks));
+  if (!faults.empty()) note_other_models(made.planned.plan, inputs_of(networks));
   print_faults(faults);
   if (faults.empty()) made.package = generate_package(networks, made.planned.plan, wanted);
   return made;
@@ -101,6 +103,21 @@ void expect_directory(const GenerateCommand& command, const Package& package) {
     outputs.emplace_back("-o", (std::filesystem::path(command.directory) / file.path).string());
   expect_different_files(files_of_models(command.inputs), outputs);
   if (!command.force) expect_own_files(command.directory, package);
+}
+
+/// Sources of another package would be compiled with this one.
+void note_others_in(const std::filesystem::path& directory, const Package& package) {
+  std::vector<std::string> others;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".c") &&
+        std::ranges::find(package.files, name, &GeneratedFile::path) == package.files.end())
+      others.push_back(name);
+  }
+  if (others.empty()) return;
+  std::ranges::sort(others);
+  base::print(std::cerr, "stowage: note: {} has C files that are not of this package: {}\n",
+              base::quoted(directory.string()), fmt::format("{}", fmt::join(others, ", ")));
 }
 
 /// The package's test, unless it cannot tell anything here.
@@ -175,14 +192,18 @@ ExitStatus run_generate(const GenerateCommand& command) {
   if (test.verdict == PackageTest::Verdict::failed || test.verdict == PackageTest::Verdict::interrupted)
     return report_failure(test);
   write_package(command.directory, package);
-  base::print(
-      summary_stream(),
-      "{} in {}\narena    {:>10} bytes\nstate    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\n"
-      "layers   {:>10} bytes\n"
-      "steps    {:>10}\ntest     {:>10}{}\n",
-      wanted.name, command.directory, package.arena, package.state, package.weights, package.control,
-      package.layers, package.steps, test.verdict == PackageTest::Verdict::passed ? "passed" : "not run",
-      test.words);
+  std::ostream& out = summary_stream();
+  const std::vector<PlannedMemory>& memories = made.planned.plan.memories;
+  base::print(out, "{} in {}\narena    {:>10} bytes\n", wanted.name, command.directory, package.arena);
+  for (const PlannedMemory& memory : memories) {
+    if (memories.size() > 1) base::print(out, "  {:<7}{:>10} bytes\n", memory.memory.name, memory.peak);
+  }
+  base::print(out,
+              "state    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\nlayers   {:>10} bytes\n"
+              "steps    {:>10}\ntest     {:>10}{}\n",
+              package.state, package.weights, package.control, package.layers, package.steps,
+              test.verdict == PackageTest::Verdict::passed ? "passed" : "not run", test.words);
+  note_others_in(command.directory, package);
   print_shortfalls(made.planned.plan);
   std::cout.flush();
   return report_fit(made.planned);

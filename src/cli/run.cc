@@ -56,6 +56,7 @@ Planned plan_for(const RunCommand& command, const Bucket* bucket, std::vector<Ne
   if (!command.given_plan.empty()) {
     Planned planned{given_plan(command, bucket, networks)};
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
+    if (!faults.empty()) note_other_models(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;
     return planned;
@@ -175,6 +176,9 @@ ExitStatus run_run(const RunCommand& command) {
     const bool is_taken = std::ranges::any_of(files, [](const WantedFile& it) { return it.file == "-"; });
     std::ostream& out = summary_stream(is_taken);
     write_run(result, planned.plan, out);
+    if (!result.fault && !result.interrupted && options.check != RunCheck::none)
+      base::print(out, "check        {} as in a run without a plan, bit for bit\n",
+                  options.check == RunCheck::tensors ? "all tensors are" : "outputs are");
     if (command.report_memory) write_steps(result, planned.plan, out);
   }
   flush_output();

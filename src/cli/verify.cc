@@ -74,7 +74,9 @@ ExitStatus run_verify(const VerifyCommand& command) {
     plan = plan_at(plan, sized->functions, sized->values, std::get<Graph>(inputs[0].content));
     faults = check_plan(plan, inputs);
   } else {
-    faults = check_plan(plan, read_models(command.models, command.model, wanted_to_check(plan)));
+    const std::vector<Input> inputs = read_models(command.models, command.model, wanted_to_check(plan));
+    faults = check_plan(plan, inputs);
+    if (!faults.empty()) note_other_models(plan, inputs);
   }
   if (command.json) {
     nlohmann::json document = verdict_of(faults, command);

@@ -160,12 +160,21 @@ std::string use_of(const Model& model) {
                             name, memories);
 }
 
+/// A row for each memory, if there are several.
+std::string memory_rows(const Plan& plan) {
+  std::string rows;
+  if (plan.memories.size() == 1) return rows;
+  for (const PlannedMemory& memory : plan.memories)
+    rows += fmt::format("| of it in {} | {} bytes |\n", in_comment(memory.memory.name), memory.peak);
+  return rows;
+}
+
 std::string readme_of(const Model& model, const Package& package) {
   return fmt::format(
       "# {0}\n\n"
       "C99 that runs the network of {1} inside its memory plan. Made by stowage.\n\n"
       "| | |\n|---|---|\n"
-      "| arena (RAM) | {2} bytes |\n"
+      "| arena (RAM) | {2} bytes |\n{16}"
       "| state (RAM) | {3} bytes |\n"
       "| weights and tables of numbers (flash) | {4} bytes |\n"
       "| control (flash) | {5} bytes of tables: {12} |\n"
@@ -188,7 +197,7 @@ std::string readme_of(const Model& model, const Package& package) {
                              "project.\n`make m4 CMSIS_NN=FOLDER CMSIS_CORE=FOLDER` takes them from there.\n"
                            : "",
       form_of_control(model), licence_text, package.layers,
-      package.weights + package.control + package.layers);
+      package.weights + package.control + package.layers, memory_rows(*model.plan));
 }
 
 }  // namespace

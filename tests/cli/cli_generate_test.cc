@@ -32,6 +32,17 @@ std::string model_of(const std::string& type) {
                       .outputs = {1}}}});
 }
 
+/// A network of windows over an image, which runs by rows.
+std::string model_of_rows() {
+  testing::TfliteSubgraph main{.tensors = {{.name = "image", .shape = {1, 24, 8, 4}}}, .inputs = {0}};
+  for (std::int32_t i = 0; i < 4; ++i) {
+    main.tensors.push_back({.name = "rows" + std::to_string(i), .shape = {1, 24, 8, 4}});
+    main.operators.push_back({.type = "RELU", .inputs = {i}, .outputs = {i + 1}});
+  }
+  main.outputs = {4};
+  return testing::tflite_model({.subgraphs = {main}});
+}
+
 TEST(CliGenerate, WritesAPackageThatPassesItsOwnTest) {
   const TemporaryDirectory directory;
   directory.write("My-Net.tflite", model_of("RELU"));
@@ -131,17 +142,28 @@ TEST(CliGenerate, TakesAPlan) {
   const auto both =
       run_stowage(directory.path(), {"generate", "net.tflite", "--plan", "plan.json", "--stream", "-o", "c"});
   EXPECT_EQ(both.status, 2) << both.errors;
+  directory.write("other.tflite", model_of_rows());
+  const auto other =
+      run_stowage(directory.path(), {"generate", "other.tflite", "--plan", "plan.json", "-o", "d"});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.errors.find("note: the plan is of 'net.tflite', which has other tensors"),
+            std::string::npos)
+      << other.errors;
 }
 
-/// A network of windows over an image, which runs by rows.
-std::string model_of_rows() {
-  testing::TfliteSubgraph main{.tensors = {{.name = "x", .shape = {1, 24, 8, 4}}}, .inputs = {0}};
-  for (std::int32_t i = 0; i < 4; ++i) {
-    main.tensors.push_back({.name = "t" + std::to_string(i), .shape = {1, 24, 8, 4}});
-    main.operators.push_back({.type = "RELU", .inputs = {i}, .outputs = {i + 1}});
-  }
-  main.outputs = {4};
-  return testing::tflite_model({.subgraphs = {main}});
+TEST(CliGenerate, SaysWhatEachMemoryTakesAndWhichFilesAreOfOthers) {
+  const TemporaryDirectory directory;
+  directory.write("net.tflite", model_of_rows());
+  const auto generate = [&](const std::string& name) {
+    return run_stowage(directory.path(), {"generate", "net.tflite", "--memory", "SRAM=4KiB", "--memory",
+                                          "PSRAM", "--name", name, "-o", "c", "--no-test"});
+  };
+  const auto first = generate("first");
+  EXPECT_NE(first.output.find("\n  PSRAM "), std::string::npos) << first.output;
+  EXPECT_EQ(first.errors.find("not of this package"), std::string::npos) << first.errors;
+  EXPECT_NE(directory.read("c/README.md").find("| of it in 'SRAM' | "), std::string::npos);
+  EXPECT_NE(generate("second").errors.find("C files that are not of this package: first.c, first_test.c, "),
+            std::string::npos);
 }
 
 TEST(CliGenerate, WritesTheInterfaceThatWasAskedForOrNothing) {

@@ -151,6 +151,9 @@ TEST_F(CliRun, RunsAPlanFromAFile) {
   ASSERT_EQ(run({"-o", "plan.json"}).status, 0);
   const ProcessResult result = run({"--plan", "plan.json", "--check=all"});
   EXPECT_EQ(result.status, 0) << result.output << result.errors;
+  EXPECT_NE(result.output.find("check        all tensors are as in a run without a plan"), std::string::npos);
+  EXPECT_NE(run({"--check"}).output.find("check        outputs are as"), std::string::npos);
+  EXPECT_EQ(run({}).output.find("check "), std::string::npos);
   EXPECT_EQ(run({"--plan", "plan.json", "--align", "4"}).status, 2);
   EXPECT_EQ(run({"--plan", "plan.json", "--seed", "4"}).status, 0);
   json plan = json::parse(directory_.read("plan.json"));
