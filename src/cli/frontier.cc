@@ -133,9 +133,11 @@ std::vector<FrontierRow> answers_to(const FitQuestion& question, const ReadTexts
   if (!rows.empty() && std::ranges::none_of(rows, [](const FrontierRow& it) { return it.rejected.empty(); }))
     throw Error("", rows[0].rejected);
   if (!rows.empty() && rows[0].rejected.empty() && !rows[0].fit.largest)
-    throw UsageError(fmt::format("--fit {}: not even the smallest size fits: {}",
-                                 base::quoted(question.second),
-                                 why_not(*rows[0].fit.next, limit_of(options))));
+    throw UsageError(
+        fmt::format("--fit {0}: not even the smallest size fits: {1}; in place of --fit, --dim {2}={3} says "
+                    "what may help",
+                    base::quoted(question.second), why_not(*rows[0].fit.next, limit_of(options)),
+                    question.second, rows[0].fit.next->size));
   return rows;
 }
 
