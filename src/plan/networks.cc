@@ -239,8 +239,8 @@ class OrderedPlanner {
 
   /// If rows may move, choosing when takes longest.
   [[nodiscard]] Deadline time_of_placing() const {
-    return has_rows() && context_.options.moves == Moves::allowed ? deadline_.part(share_of_unmoved)
-                                                                  : deadline_;
+    const bool may_move = has_rows() && rows_may_move(context_);
+    return may_move ? deadline_.part(share_of_unmoved) : deadline_;
   }
 
   /// The buffers of rows, where the options say.

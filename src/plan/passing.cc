@@ -70,11 +70,29 @@ PassedTensors passed_tensors(std::size_t model, const share::Timeline& timeline,
   return passed;
 }
 
-std::vector<stream::PassedIo> passed_by_rows(const Context& context, Io io) {
+namespace {
+
+/// Of networks that run whole operators in their own orders.
+share::Timeline timeline_of_own(const Context& context) {
   std::vector<Clock> clocks;
   for (const NetworkFacts& network : context.networks) clocks.push_back(network.clock_of(*network.own()));
+  return timeline_of(context, std::move(clocks));
+}
+
+}  // namespace
+
+bool rows_may_move(const Context& context) {
+  if (context.options.moves != Moves::allowed) return false;
+  const share::Timeline timeline = timeline_of_own(context);
+  for (std::size_t m = 0; m < context.networks.size(); ++m) {
+    if (timeline.stage_of(m).clock != 0) return false;
+  }
+  return true;
+}
+
+std::vector<stream::PassedIo> passed_by_rows(const Context& context, Io io) {
   const std::vector<share::NamedGraph> graphs = graphs_of(context);
-  const share::Timeline timeline = timeline_of(context, std::move(clocks));
+  const share::Timeline timeline = timeline_of_own(context);
   const Passing passing = passing_on(context, graphs, timeline);
   std::vector<stream::PassedIo> passed(graphs.size());
   for (const share::KeptOutput& kept : passing.kept) {

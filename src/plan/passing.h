@@ -29,6 +29,9 @@ namespace stowage::plan {
 [[nodiscard]] PassedTensors passed_tensors(std::size_t model, const share::Timeline& timeline,
                                            const Passing& passing);
 
+/// Whether the options allow moves, and all networks run one after the other: others do not move.
+[[nodiscard]] bool rows_may_move(const Context& context);
+
 /// For each network, the tensors that it passes to others, gets from them, or leaves behind its branch, and where they are
 /// while it runs by rows. `io` is where all others are.
 [[nodiscard]] std::vector<stream::PassedIo> passed_by_rows(const Context& context, Io io);

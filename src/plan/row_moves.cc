@@ -272,6 +272,10 @@ class RowMover {
     for (std::size_t i = stay.first; i <= stay.last; ++i) part.traffic += need.touches[i].bytes;
     for (const ViewOf& it : views_in_[b]) {
       const Lifetime& life = view(it).life;
+      if (!can_move_[b]) {  // it has all of them, also those that are written over where they begin
+        add_view(it, life_on(clock, life), part);
+        continue;
+      }
       if (life.lower > last.last || life.upper <= first.first) continue;
       const Position lower = life.lower < first.first ? part.life.lower : clock.of(life.lower);
       const Position upper = life.upper > last.last + 1 ? part.life.upper : clock.upper(life.upper);

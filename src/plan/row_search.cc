@@ -248,8 +248,9 @@ class WaySearch {
     return graphs;
   }
 
-  /// Proven for all orders of a model's rows; 0 if time is up.
+  /// Proven for all orders of a model's rows; 0 if time is up, or the model reads more than it must.
   [[nodiscard]] Bytes bound_of(stream::RowModel model, const RowNetwork& streamed) const {
+    if (model.reads_more) return 0;
     const Deadline deadline = deadline_.part(1.0 / 6);
     for (stream::Operator& op : model.operators) {
       op.accumulator = 0;  // an operator may run as a whole

@@ -53,8 +53,11 @@ PlanOptions alone(const Context& context, const PlanOptions& options, const Inpu
   own.feeds.clear();
   own.released.clear();
   own.places.clear();
-  const bool may_move = options.moves == Moves::allowed;  // only rows that lie alone do
-  if (may_move && own.stream->layout == StreamLayout::automatic) own.stream->layout = StreamLayout::granules;
+  if (!rows_may_move(context)) {
+    own.moves = Moves::none;
+  } else if (own.stream->layout == StreamLayout::automatic) {
+    own.stream->layout = StreamLayout::granules;  // only rows that lie alone move
+  }
   return own;
 }
 
@@ -170,8 +173,7 @@ std::vector<std::vector<NetworkRows>> choices_of_rows(const Context& context, co
 
 Plan plan_together(const Context& context, const PlanOptions& options, const Deadline& deadline) {
   const auto choices = choices_of_rows(context, options, deadline.part(share_of_rows));
-  const double share =
-      options.moves == Moves::allowed ? share_of_whole_beside_moves : share_of_whole_together;
+  const double share = rows_may_move(context) ? share_of_whole_beside_moves : share_of_whole_together;
   const Deadline of_whole = deadline.part(has_rows(choices[0]) ? share : 1);
   Plan whole = plan_networks(Context(context.inputs, context.options, of_whole));
   const ProvenBounds bounds = choices[0].size() == 1 ? choices[0][0].bounds : ProvenBounds{};

@@ -323,12 +323,27 @@ class Reading {
     return {tensor, {.scale = 0, .taps = model_.tensors[tensor].rows}};
   }
 
-  [[nodiscard]] Access read_of(std::size_t op, std::size_t input, const RowAxis* along) const {
+  [[nodiscard]] Access read_of(std::size_t op, std::size_t input, const RowAxis* along) {
     const TensorId t = *operator_at(op).inputs[input];
     const std::size_t tensor = *index_[t];
     if (along == nullptr) return sums_up(op) && input == 0 ? Access{tensor} : whole(tensor);
     const RowRead* const read = row_read(*along, input);
-    return read == nullptr || read->axis != axes_[t] ? whole(tensor) : Access{tensor, read->rows};
+    if (read != nullptr && read->axis == axes_[t]) return {tensor, read->rows};
+    if (read != nullptr && has_idle_rows(op, *along, *read)) model_.reads_more = true;
+    return whole(tensor);
+  }
+
+  /// Whether the operator computes rows of its output from no row of the input.
+  [[nodiscard]] bool has_idle_rows(std::size_t op, const RowAxis& along, const RowRead& read) const {
+    const stowage::Operator& source = operator_at(op);
+    const std::int64_t extent = shape(*source.inputs[read.input])[read.axis];
+    const std::int64_t rows = shape(*source.outputs[0])[along.axis];
+    for (std::int64_t r = 0; r < rows; ++r) {
+      bool reads = false;
+      for_each_row(read.rows, extent, r, [&](std::int64_t) { reads = true; });
+      if (!reads) return true;
+    }
+    return false;
   }
 
   // In place

@@ -133,6 +133,9 @@ struct RowModel {
   std::vector<Operator> operators{};
   std::int64_t row_reads = 0;  ///< About as many as its iterations have: rows that they read.
   bool has_too_many = false;   ///< An operator would read too many rows to unroll, and runs as a whole.
+  /// Some iterations read a whole tensor here of which they need nothing: orders of fewer bytes than of this model may
+  /// exist.
+  bool reads_more = false;
 
   bool operator==(const RowModel&) const = default;
 };

@@ -136,6 +136,24 @@ TEST(PlanRowMoves, OfNetworksOneAfterTheOther) {
   }
 }
 
+/// A whole operator that writes over its input keeps the view of it, though that ends where it begins.
+TEST(PlanRowMoves, KeepViewsOfWholeOperatorsBesideRows) {
+  Random random(3);
+  ImageMaker images(random);
+  const TensorId input = images.add_tensor(TensorKind::input, {1, 2, 1, 4});
+  images.apply("Relu", {input}, {1, 2, 1, 4});
+  const std::vector<Network> networks = named(images.take(0), with_a_skip(6));
+  PlanOptions options = in_two_memories(420, Io::arena);
+  options.solve.effort = 1000;
+  const Plan plan = planned(networks, options).plan;
+  EXPECT_FALSE(is_streamed(plan, 0));
+  EXPECT_TRUE(is_streamed(plan, 1));
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.tensor.kind != TensorKind::input) continue;
+    EXPECT_FALSE(tensor.views.empty()) << tensor.tensor.name;
+  }
+}
+
 /// The plan without that step: all that follows comes one position earlier.
 Plan without_step(Plan plan, Position at) {
   auto& steps = plan.clocks[0].steps;
