@@ -152,7 +152,9 @@ TEST(TflmCli, WritesHeaders) {
   EXPECT_NE(header.find("#define MY_ARENA_SIZE 128u"), std::string::npos);
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "-o", "p.h", "--prefix", "1"}).status, 2);
   directory.write("list.csv", "id,lower,upper,size\na,0,2,64\n");
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "-o", "p.h"}).status, 2);
+  const ProcessResult of_list = run_stowage(directory.path(), {"plan", "list.csv", "-o", "p.h"});
+  EXPECT_EQ(of_list.status, 2);
+  EXPECT_NE(of_list.errors.find("a C header (-o FILE.h) is for models"), std::string::npos) << of_list.errors;
   EXPECT_EQ(directory.names(), (std::vector<std::string>{"list.csv", "m.tflite", "plan.h"}));
 }
 
