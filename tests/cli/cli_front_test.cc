@@ -161,6 +161,7 @@ TEST_F(CliFront, SaysWhatIsMissing) {
                    "--effort is given 2 times, expected once"));
   EXPECT_TRUE(
       says(errors_of({"verify", "a.json", "b.json", "c"}), "verify takes no more files, got 'b.json', 'c'"));
+  EXPECT_TRUE(says(errors_of({"diff", "a.json"}), "diff needs after: A second plan file, model or list"));
   EXPECT_TRUE(says(errors_of({"fit", "m.tflite"}), "fit needs --board: NAME that `stowage devices` lists"));
 }
 
