@@ -208,6 +208,17 @@ void parse_objectives(const PlanTexts& texts, PlanOptions& options) {
   options.memories[0].capacity = options.banks->count * options.banks->size;
 }
 
+/// What to do with a file that is no plan: a list may have offsets, too.
+std::string command_for(std::string_view content, const std::string& file) {
+  const bool has_offsets = base::is_utf8(content) &&
+                           content.substr(0, content.find('\n')).find("offset") != std::string_view::npos;
+  return has_offsets ? fmt::format(
+                           "`stowage plan {0} -o plan.json` checks the offsets of a list and makes a plan of "
+                           "them, `stowage compare {0}` compares them with others",
+                           file)
+                     : fmt::format("`stowage plan {} -o plan.html` writes the page of a model or list", file);
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> parse_assignment(std::string_view flag, const std::string& text) {
@@ -273,11 +284,8 @@ Plan read_plan(const std::string& name) {
   const base::InputFile file(name);
   const std::size_t first = file.bytes().find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && file.bytes()[first] != '{')
-    throw Error(
-        "",
-        fmt::format("is no plan, expected what `stowage plan MODEL -o plan.json` writes; `stowage plan {} -o "
-                    "plan.html` writes the page of a model or list",
-                    base::visible(name)))
+    throw Error("", "is no plan, expected what `stowage plan MODEL -o plan.json` writes; " +
+                        command_for(file.bytes(), base::visible(name)))
         .in_file(name);
   if (has_buckets(file.bytes()))
     throw Error(

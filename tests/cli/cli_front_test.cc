@@ -186,6 +186,22 @@ TEST_F(CliFront, NamesTheCommandForAnotherKindOfFile) {
   EXPECT_EQ(plan.status, rejected);
   EXPECT_TRUE(says(plan.errors, "is a plan, expected a model")) << plan.errors;
   EXPECT_TRUE(says(plan.errors, "`stowage report a.json -o plan.html`")) << plan.errors;
+  directory.write("problem.json",
+                  R"({"format": "stowage-problem", "version": 1, "memories": [{"name": "m"}],
+                      "buffers": [{"id": "a", "size": 8}]})");
+  directory.write("dsa.json", R"({"schema_version": 1, "buffers": [{"allowed_pools": [0]}]})");
+  for (const std::string file : {"problem.json", "dsa.json"}) {
+    const ProcessResult problem = run({"plan", file});
+    EXPECT_EQ(problem.status, rejected);
+    EXPECT_TRUE(says(problem.errors, "is a problem, expected a model or a list: `stowage pack " + file + "`"))
+        << problem.errors;
+  }
+  directory.write("placed.csv", "id,lower,upper,size,offset\na,0,2,64,0\nb,1,3,32,64\n");
+  const ProcessResult placed = run({"verify", "placed.csv"});
+  EXPECT_EQ(placed.status, rejected);
+  EXPECT_TRUE(says(placed.errors, "`stowage plan placed.csv -o plan.json` checks the offsets"))
+      << placed.errors;
+  EXPECT_FALSE(says(run({"verify", "list.csv"}).errors, "offsets"));
   const ProcessResult compare = run({"compare", "a.json", "b.json"});
   EXPECT_EQ(compare.status, rejected);
   EXPECT_TRUE(says(compare.errors, "`stowage diff a.json b.json` compares plans")) << compare.errors;
