@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -136,6 +137,7 @@ TEST_F(CliFront, SaysWhatWasProbablyMeant) {
       {{"plan", "open.onnx", "--dim", "batch=2", "--stream=Rleu"}, "did you mean 'Relu'?"},
       {{"plan", "open.onnx", "--dim", "batch=2", "--release", "opne.out"}, "did you mean 'open.out'?"},
       {{"plan", "list.csv", "--strategy", "ejecton"}, "did you mean 'ejection'?"},
+      {{"plan", "list.csv", "--strategy", "greedy"}, "did you mean 'greedy-by-size'?"},
   };
   for (const Case& it : cases) {
     const ProcessResult result = run(it.arguments);
@@ -144,6 +146,23 @@ TEST_F(CliFront, SaysWhatWasProbablyMeant) {
     EXPECT_EQ(result.output, "");
   }
   EXPECT_FALSE(says(run({"plan", "list.csv", "--xyzzy"}).errors, "did you mean"));
+}
+
+TEST_F(CliFront, SaysWhichFileWasProbablyMeant) {
+  std::filesystem::create_directory(directory / "sub");
+  directory.write("sub/person_detect.csv", small_list);
+  const auto errors_of = [&](const std::string& file) {
+    const ProcessResult result = run({"plan", file});
+    EXPECT_EQ(result.status, rejected) << file;
+    return result.errors;
+  };
+  EXPECT_TRUE(says(errors_of("sub/person_detection.csv"),
+                   "No such file or directory; did you mean "
+                   "'sub/person_detect.csv'?"));
+  EXPECT_TRUE(says(errors_of("lst.csv"), "did you mean 'list.csv'?"));
+  EXPECT_TRUE(says(errors_of("open.tflite"), "did you mean 'open.onnx'?"));
+  EXPECT_FALSE(says(errors_of("xyzzy.csv"), "did you mean"));
+  EXPECT_FALSE(says(errors_of("nowhere/list.csv"), "did you mean"));
 }
 
 TEST_F(CliFront, SaysWhatIsMissing) {
