@@ -50,7 +50,9 @@ GivenSize parse_given_size(std::string_view flag, std::string_view text) {
   const bool has_step = colon != std::string_view::npos;
   const std::int64_t step = has_step ? parse_number(flag, behind.substr(colon + 1), 1) : 1;
   const std::int64_t least = range == 0 ? step : parse_number(flag, text.substr(0, range), 0);
-  return {least, parse_number(flag, behind.substr(0, colon), least), step};
+  const std::int64_t most = parse_number(flag, behind.substr(0, colon), 0);
+  if (most < least) throw wrong(flag, text, fmt::format("a range that ends at {} or more", least));
+  return {least, most, step};
 }
 
 double parse_real(std::string_view flag, std::string_view text, double least, double most) {

@@ -148,6 +148,20 @@ TEST_F(CliFront, SaysWhatWasProbablyMeant) {
   EXPECT_FALSE(says(run({"plan", "list.csv", "--xyzzy"}).errors, "did you mean"));
 }
 
+TEST_F(CliFront, NamesTheOptionOfAWrongSize) {
+  struct Case {
+    std::string size;
+    std::string says;
+  };
+  for (const Case& it : {Case{"5..2", "--dim batch is '5..2', expected a range that ends at 5 or more"},
+                         {"5..x", "--dim batch is 'x', expected a whole number of at least 0"},
+                         {"abc", "--dim batch is 'abc', expected a whole number of at least 0"}}) {
+    const ProcessResult result = run({"plan", "open.onnx", "--dim", "batch=" + it.size});
+    EXPECT_EQ(result.status, wrong_usage) << it.size;
+    EXPECT_TRUE(says(result.errors, it.says)) << result.errors;
+  }
+}
+
 TEST_F(CliFront, SaysWhichFileWasProbablyMeant) {
   std::filesystem::create_directory(directory / "sub");
   directory.write("sub/person_detect.csv", small_list);
