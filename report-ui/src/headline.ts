@@ -34,14 +34,20 @@ function bar(memory: Memory, naive: number, hasOthers: boolean): HTMLElement {
       ? `; ${inUnits(memory.traffic)} read and written${memory.cost === 1 ? "" : `, each byte at a cost of ${grouped(memory.cost)}`}`
       : "";
   const fill = h("div", { class: isOver ? "fill over" : "fill" });
-  fill.style.width = `${(100 * Math.min(memory.peak, memory.capacity ?? memory.peak)) / whole}%`;
+  fill.style.width = `${(100 * memory.peak) / whole}%`;
   const bound = h("div", { class: "bound", title: `lower bound ${grouped(memory.lower_bound)} bytes` });
   bound.style.left = `${(100 * Math.min(memory.lower_bound, whole)) / whole}%`;
+  const marks = [bound];
+  if (isOver && memory.capacity !== null) {
+    const limit = h("div", { class: "limit", title: `capacity ${grouped(memory.capacity)} bytes` });
+    limit.style.left = `${(100 * memory.capacity) / whole}%`;
+    marks.push(limit);
+  }
   return h(
     "div",
     { class: "memory" },
     h("div", { class: "memory-words" }, h("strong", {}, memory.name), h("span", {}, words + traffic)),
-    h("div", { class: "bar" }, fill, bound),
+    h("div", { class: "bar" }, fill, ...marks),
   );
 }
 

@@ -186,6 +186,9 @@ async function saysWhatIsMissing() {
   const badges = (await page.locator(".card-note").allInnerTexts()).join(", ");
   expect(`it says that it was cut short, not ${badges}`, badges.includes("cut short"));
   const text = await page.evaluate(() => document.body.innerText);
+  const width = async (part) => (await page.locator(part).first().boundingBox()).width;
+  expect("a bar over its capacity is filled whole", (await width(".fill.over")) === (await width(".bar")));
+  expect("and has a mark at the capacity", (await page.locator(".bar .limit").count()) === 1);
   expect("it says what to spill", /Keep elsewhere, or let live shorter, buffers of \d+ bytes/.test(text));
 }
 

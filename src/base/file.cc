@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iostream>
@@ -13,6 +14,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/nearest.h"
+#include "base/text.h"
 #include "stowage/error.h"
 
 namespace stowage::base {
@@ -39,6 +42,36 @@ class Descriptor {
  private:
   int value_;
 };
+
+/// "; did you mean 'DIRECTORY/NAME'?" for a file that does not exist: one beside it with the same extension and a
+/// similar name, or with another extension and the same name. Nothing if there is none.
+std::string similar_to(const std::filesystem::path& file) {
+  constexpr std::size_t most_files = 10'000;
+  std::vector<std::string> similar;
+  std::vector<std::string> same;
+  std::error_code error;
+  const std::filesystem::path directory = file.has_parent_path() ? file.parent_path() : ".";
+  std::size_t count = 0;
+  for (std::filesystem::directory_iterator it(directory, error), end;
+       !error && it != end && count < most_files; it.increment(error), ++count) {
+    std::error_code ignored;
+    const std::filesystem::path name = it->path().filename();
+    if (!it->is_regular_file(ignored)) continue;
+    if (name.extension() == file.extension()) similar.push_back(name.stem().string());
+    if (name.stem() == file.stem()) same.push_back(name.string());
+  }
+  std::ranges::sort(similar);  // a directory has no order
+  std::ranges::sort(same);
+  std::filesystem::path found = file;
+  if (const auto stem = nearest(file.stem().string(), similar)) {
+    found.replace_filename(*stem + file.extension().string());
+  } else if (!same.empty()) {
+    found.replace_filename(same.front());
+  } else {
+    return "";
+  }
+  return fmt::format("; did you mean {}?", base::quoted(found.string()));
+}
 
 OutputError unwritable(const std::filesystem::path& file, const std::string& why) {
   return OutputError(file.string(), "cannot be written: " + why);
@@ -158,7 +191,9 @@ InputFile::InputFile(const std::filesystem::path& file) {
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
-    throw Error("", "cannot be read: " + reason()).in_file(file.string());
+    const std::string why = reason();
+    throw Error("", "cannot be read: " + why + (errno == ENOENT ? similar_to(file) : ""))
+        .in_file(file.string());
   }
   if (!S_ISREG(status.st_mode)) {
     content_ = read_all(opened.get(), file);

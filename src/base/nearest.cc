@@ -50,7 +50,11 @@ std::optional<std::string> nearest(std::string_view given, std::span<const std::
     best = word;
     least = distance;
   }
-  return best;
+  constexpr std::size_t fewest_letters = 3;
+  if (best || wanted.size() < fewest_letters) return best;
+  const auto longer =
+      std::ranges::find_if(words, [&](const auto& it) { return lower(it).starts_with(wanted); });
+  return longer == words.end() ? best : *longer;
 }
 
 std::string did_you_mean(std::string_view given, std::span<const std::string> words) {

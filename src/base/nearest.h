@@ -13,7 +13,8 @@ namespace stowage::base {
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The word that was probably meant: the one at the least distance, if that is at most a third of its length (and at
-/// least 1); of equally near ones the first. Upper and lower case count as equal first.
+/// least 1); of equally near ones the first. If none is so near, the first that begins with what was given, which has at
+/// least 3 letters. Upper and lower case count as equal.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view given, std::span<const std::string> words);
 
 /// "; did you mean 'plan'?", or nothing if no word is near.

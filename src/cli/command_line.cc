@@ -205,7 +205,7 @@ void add_tflm(CLI::App& app, stowage::cli::PlanCommand& command) {
 
 void add_diff(CLI::App& app, stowage::cli::DiffCommand& command) {
   add(app, "before", command.before, "Plan file (JSON), or a model or list to plan").required();
-  add(app, "after", command.after, "The same, changed").required();
+  add(app, "after", command.after, "A second plan file, model or list, to compare with the first").required();
   app.add_flag("--markdown", command.markdown, "Print Markdown, for a comment in a review");
   app.add_flag("--json", command.json, "Print JSON with all buffers that changed");
   add(app, "--max-growth", command.max_growth,

@@ -84,6 +84,15 @@ Device parse_device(std::string_view text) {
   return device;
 }
 
+/// What tells boards apart: not upper and lower case, '-' and '_'. "ESP32-S3" is "esp32s3".
+std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (const char it : name) {
+    if (it != '-' && it != '_') letters += it >= 'A' && it <= 'Z' ? static_cast<char>(it - 'A' + 'a') : it;
+  }
+  return letters;
+}
+
 }  // namespace
 
 std::vector<Device> known_devices() {
@@ -104,7 +113,7 @@ Device device_named(const std::string& name) {
   }
   std::vector<std::string> names;
   for (Device& it : known_devices()) {
-    if (it.name == name) return std::move(it);
+    if (letters_of(it.name) == letters_of(name)) return std::move(it);
     names.push_back(it.name);
   }
   throw UsageError(fmt::format("--board is {}, expected FILE.json or one that `stowage devices` lists{}",

@@ -11,10 +11,12 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "stowage/dsa.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/network.h"
 #include "stowage/open_sizes.h"
+#include "stowage/problem_json.h"
 
 namespace stowage::cli {
 namespace {
@@ -90,10 +92,20 @@ std::vector<ImportOptions> parse_options_of_several(const std::vector<NamedFile>
   return options;
 }
 
-void expect_no_plan(const std::vector<NamedFile>& models) {
+bool is_problem(const std::string& file) {
+  const base::InputFile input(file);
+  return is_problem_json(input.bytes()) || is_dsa_problem(input.bytes());
+}
+
+/// Plans and problems have commands of their own.
+void expect_models(const std::vector<NamedFile>& models) {
   for (const NamedFile& it : models) {
-    if (!is_plan(it.file)) continue;
     const std::string file = base::visible(it.file);
+    if (is_problem(it.file))
+      throw Error("",
+                  fmt::format("is a problem, expected a model or a list: `stowage pack {}` solves it", file))
+          .in_file(it.file);
+    if (!is_plan(it.file)) continue;
     const std::string what =
         models.size() == 2
             ? fmt::format("`stowage diff {} {}` compares plans", base::visible(models[0].file),
@@ -153,7 +165,7 @@ bool is_plan(const std::string& file) {
 std::vector<Input> read_models(const std::vector<std::string>& texts, const ModelTexts& model_texts,
                                Wanted wanted) {
   const std::vector<NamedFile> models = parse_models(texts);
-  expect_no_plan(models);
+  expect_models(models);
   std::vector<ImportOptions> options = parse_options_of(models, model_texts);
   std::vector<Input> inputs;
   for (std::size_t m = 0; m < models.size(); ++m) {
@@ -176,7 +188,7 @@ std::vector<Input> read_models(const std::vector<std::string>& texts, const Mode
 
 std::vector<Network> read_networks(const std::vector<std::string>& texts, const ModelTexts& model_texts) {
   const std::vector<NamedFile> models = parse_models(texts);
-  expect_no_plan(models);
+  expect_models(models);
   const std::vector<ImportOptions> options = parse_options_of(models, model_texts);
   std::vector<Network> networks;
   for (std::size_t m = 0; m < models.size(); ++m) {

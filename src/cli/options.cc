@@ -50,7 +50,9 @@ GivenSize parse_given_size(std::string_view flag, std::string_view text) {
   const bool has_step = colon != std::string_view::npos;
   const std::int64_t step = has_step ? parse_number(flag, behind.substr(colon + 1), 1) : 1;
   const std::int64_t least = range == 0 ? step : parse_number(flag, text.substr(0, range), 0);
-  return {least, parse_number(flag, behind.substr(0, colon), least), step};
+  const std::int64_t most = parse_number(flag, behind.substr(0, colon), 0);
+  if (most < least) throw wrong(flag, text, fmt::format("a range that ends at {} or more", least));
+  return {least, most, step};
 }
 
 double parse_real(std::string_view flag, std::string_view text, double least, double most) {
@@ -208,6 +210,17 @@ void parse_objectives(const PlanTexts& texts, PlanOptions& options) {
   options.memories[0].capacity = options.banks->count * options.banks->size;
 }
 
+/// What to do with a file that is no plan: a list may have offsets, too.
+std::string command_for(std::string_view content, const std::string& file) {
+  const bool has_offsets = base::is_utf8(content) &&
+                           content.substr(0, content.find('\n')).find("offset") != std::string_view::npos;
+  return has_offsets ? fmt::format(
+                           "`stowage plan {0} -o plan.json` checks the offsets of a list and makes a plan of "
+                           "them, `stowage compare {0}` compares them with others",
+                           file)
+                     : fmt::format("`stowage plan {} -o plan.html` writes the page of a model or list", file);
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> parse_assignment(std::string_view flag, const std::string& text) {
@@ -273,11 +286,8 @@ Plan read_plan(const std::string& name) {
   const base::InputFile file(name);
   const std::size_t first = file.bytes().find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && file.bytes()[first] != '{')
-    throw Error(
-        "",
-        fmt::format("is no plan, expected what `stowage plan MODEL -o plan.json` writes; `stowage plan {} -o "
-                    "plan.html` writes the page of a model or list",
-                    base::visible(name)))
+    throw Error("", "is no plan, expected what `stowage plan MODEL -o plan.json` writes; " +
+                        command_for(file.bytes(), base::visible(name)))
         .in_file(name);
   if (has_buckets(file.bytes()))
     throw Error(

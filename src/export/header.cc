@@ -170,7 +170,7 @@ class HeaderWriter {
     if (!is_identifier(prefix_))
       throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix_));
     if (graphs.size() != plan.models.size())
-      throw UsageError("--header is for models, a buffer list has no steps and tensors");
+      throw UsageError("a C header (-o FILE.h) is for models: a buffer list has no steps and tensors");
     for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
       first_tensor_.push_back(first);
       first += graphs[m].tensors.size();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/print.h"
+#include "base/text.h"
 #include "export/json.h"
 #include "export/order_profile.h"
 #include "export/proof.h"
@@ -175,9 +176,10 @@ void write_open_sizes(const Plan& plan, const Row& row) {
     if (is_constant(it.tensor.kind) || it.views.empty() || !is_open(it.tensor)) continue;
     ++count;
     for (const OpenExtent& open : it.tensor.open) {
-      first.try_emplace(open.symbol,
-                        fmt::format("{} up to {}", exporting::shortened(it.tensor.name, longest_name),
-                                    fmt::join(*it.tensor.shape, "x")));
+      first.try_emplace(
+          open.symbol,
+          fmt::format("{} up to {}", base::quoted(exporting::shortened(it.tensor.name, longest_name)),
+                      fmt::join(*it.tensor.shape, "x")));
     }
   }
   if (count == 0) return;

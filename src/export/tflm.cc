@@ -1,6 +1,7 @@
 #include "stowage/tflm.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -41,6 +43,26 @@ std::string name_of_tensor(const Graph& graph, TensorId tensor) {
 
 void write_row(std::ostream& out, std::string_view what, const std::string& value) {
   base::print(out, "{:<13}{}\n", what, value);
+}
+
+/// "float32[1,96,96,3]".
+std::string type_of(const Tensor& tensor) {
+  return fmt::format("{}{}", name_of(tensor.dtype),
+                     tensor.shape ? fmt::format("[{}]", fmt::join(*tensor.shape, ",")) : " of unknown rank");
+}
+
+/// The inputs or the outputs of the network; none if the file was not read.
+std::vector<TensorId> operands_of(const Graph& graph, std::vector<TensorId> Subgraph::*operands) {
+  return graph.subgraphs.empty() ? std::vector<TensorId>() : graph.subgraphs[0].*operands;
+}
+
+void write_operands(const Graph& graph, std::string_view what, std::vector<TensorId> Subgraph::*operands,
+                    std::ostream& out) {
+  std::string_view head = what;
+  for (const TensorId t : operands_of(graph, operands)) {
+    write_row(out, std::exchange(head, ""),
+              fmt::format("{} {}", name_of_tensor(graph, t), type_of(graph.tensors[t])));
+  }
 }
 
 std::vector<TensorId> placed(const std::optional<OfflineOffsets>& offsets) {
@@ -97,6 +119,8 @@ void write_arena(const TflmArena& arena, const TflmRuntime& runtime, std::ostrea
 
 void write_inspection(const Inspection& inspection, std::ostream& out) {
   const std::vector<TensorId> tensors = placed(inspection.found);
+  write_operands(inspection.graph, "inputs", &Subgraph::inputs, out);
+  write_operands(inspection.graph, "outputs", &Subgraph::outputs, out);
   write_row(out, "plan",
             inspection.found ? fmt::format("OfflineMemoryAllocation, {} of {} tensors have offsets",
                                            tensors.size(), inspection.found->size())
@@ -113,6 +137,14 @@ void write_inspection(const Inspection& inspection, std::ostream& out) {
 
 void write_inspection_json(const Inspection& inspection, std::ostream& out) {
   exporting::Document document(out, "stowage-inspection");
+  const auto add_operands = [&](const char* name, std::vector<TensorId> Subgraph::*operands) {
+    document.rows(name, operands_of(inspection.graph, operands), [&](TensorId t) {
+      const Tensor& tensor = inspection.graph.tensors[t];
+      return Json{{"name", tensor.name}, {"type", type_of(tensor)}};
+    });
+  };
+  add_operands("inputs", &Subgraph::inputs);
+  add_operands("outputs", &Subgraph::outputs);
   document.value("arena", inspection.arena.size);
   document.value("tail", inspection.arena.tail);
   document.value("has_plan", inspection.found.has_value());

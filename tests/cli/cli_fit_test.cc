@@ -135,6 +135,10 @@ TEST(CliFit, TakesAFileAndRefusesWhatIsNone) {
     EXPECT_EQ(result.status, 3) << it.content;
     EXPECT_TRUE(has_part(result.errors, it.says)) << result.errors;
   }
+  for (const std::string board : {"ESP32-S3", "esp32_s3"}) {
+    const ProcessResult same = run_stowage(directory.path(), {"fit", "m.tflite", "--board", board});
+    EXPECT_FALSE(has_part(same.errors, "--board")) << same.errors;
+  }
   const ProcessResult unknown = run_stowage(directory.path(), {"fit", "m.tflite", "--board", "epsr32"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_TRUE(has_part(run_stowage(directory.path(), {"fit", "m.tflite", "--board", "esp32s"}).errors,

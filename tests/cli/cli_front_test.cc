@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -136,6 +137,7 @@ TEST_F(CliFront, SaysWhatWasProbablyMeant) {
       {{"plan", "open.onnx", "--dim", "batch=2", "--stream=Rleu"}, "did you mean 'Relu'?"},
       {{"plan", "open.onnx", "--dim", "batch=2", "--release", "opne.out"}, "did you mean 'open.out'?"},
       {{"plan", "list.csv", "--strategy", "ejecton"}, "did you mean 'ejection'?"},
+      {{"plan", "list.csv", "--strategy", "greedy"}, "did you mean 'greedy-by-size'?"},
   };
   for (const Case& it : cases) {
     const ProcessResult result = run(it.arguments);
@@ -144,6 +146,37 @@ TEST_F(CliFront, SaysWhatWasProbablyMeant) {
     EXPECT_EQ(result.output, "");
   }
   EXPECT_FALSE(says(run({"plan", "list.csv", "--xyzzy"}).errors, "did you mean"));
+}
+
+TEST_F(CliFront, NamesTheOptionOfAWrongSize) {
+  struct Case {
+    std::string size;
+    std::string says;
+  };
+  for (const Case& it : {Case{"5..2", "--dim batch is '5..2', expected a range that ends at 5 or more"},
+                         {"5..x", "--dim batch is 'x', expected a whole number of at least 0"},
+                         {"abc", "--dim batch is 'abc', expected a whole number of at least 0"}}) {
+    const ProcessResult result = run({"plan", "open.onnx", "--dim", "batch=" + it.size});
+    EXPECT_EQ(result.status, wrong_usage) << it.size;
+    EXPECT_TRUE(says(result.errors, it.says)) << result.errors;
+  }
+}
+
+TEST_F(CliFront, SaysWhichFileWasProbablyMeant) {
+  std::filesystem::create_directory(directory / "sub");
+  directory.write("sub/person_detect.csv", small_list);
+  const auto errors_of = [&](const std::string& file) {
+    const ProcessResult result = run({"plan", file});
+    EXPECT_EQ(result.status, rejected) << file;
+    return result.errors;
+  };
+  EXPECT_TRUE(says(errors_of("sub/person_detection.csv"),
+                   "No such file or directory; did you mean "
+                   "'sub/person_detect.csv'?"));
+  EXPECT_TRUE(says(errors_of("lst.csv"), "did you mean 'list.csv'?"));
+  EXPECT_TRUE(says(errors_of("open.tflite"), "did you mean 'open.onnx'?"));
+  EXPECT_FALSE(says(errors_of("xyzzy.csv"), "did you mean"));
+  EXPECT_FALSE(says(errors_of("nowhere/list.csv"), "did you mean"));
 }
 
 TEST_F(CliFront, SaysWhatIsMissing) {
@@ -161,6 +194,7 @@ TEST_F(CliFront, SaysWhatIsMissing) {
                    "--effort is given 2 times, expected once"));
   EXPECT_TRUE(
       says(errors_of({"verify", "a.json", "b.json", "c"}), "verify takes no more files, got 'b.json', 'c'"));
+  EXPECT_TRUE(says(errors_of({"diff", "a.json"}), "diff needs after: A second plan file, model or list"));
   EXPECT_TRUE(says(errors_of({"fit", "m.tflite"}), "fit needs --board: NAME that `stowage devices` lists"));
 }
 
@@ -185,6 +219,22 @@ TEST_F(CliFront, NamesTheCommandForAnotherKindOfFile) {
   EXPECT_EQ(plan.status, rejected);
   EXPECT_TRUE(says(plan.errors, "is a plan, expected a model")) << plan.errors;
   EXPECT_TRUE(says(plan.errors, "`stowage report a.json -o plan.html`")) << plan.errors;
+  directory.write("problem.json",
+                  R"({"format": "stowage-problem", "version": 1, "memories": [{"name": "m"}],
+                      "buffers": [{"id": "a", "size": 8}]})");
+  directory.write("dsa.json", R"({"schema_version": 1, "buffers": [{"allowed_pools": [0]}]})");
+  for (const std::string file : {"problem.json", "dsa.json"}) {
+    const ProcessResult problem = run({"plan", file});
+    EXPECT_EQ(problem.status, rejected);
+    EXPECT_TRUE(says(problem.errors, "is a problem, expected a model or a list: `stowage pack " + file + "`"))
+        << problem.errors;
+  }
+  directory.write("placed.csv", "id,lower,upper,size,offset\na,0,2,64,0\nb,1,3,32,64\n");
+  const ProcessResult placed = run({"verify", "placed.csv"});
+  EXPECT_EQ(placed.status, rejected);
+  EXPECT_TRUE(says(placed.errors, "`stowage plan placed.csv -o plan.json` checks the offsets"))
+      << placed.errors;
+  EXPECT_FALSE(says(run({"verify", "list.csv"}).errors, "offsets"));
   const ProcessResult compare = run({"compare", "a.json", "b.json"});
   EXPECT_EQ(compare.status, rejected);
   EXPECT_TRUE(says(compare.errors, "`stowage diff a.json b.json` compares plans")) << compare.errors;

@@ -56,7 +56,7 @@ TEST(CliOpenSizes, GoOnWithTheCommandsOfTheAnswer) {
   EXPECT_EQ(fit.status, 0) << fit.errors;
   expect_says(fit.errors, {"every size of 'seq' from 1 to 8192 fits, 1048576 bytes",
                            "8193 does not fit: any order of its operators needs at least 1048704 bytes"});
-  expect_says(fit.output, {"every x up to 1x8192x16", "1048576 bytes"});
+  expect_says(fit.output, {"every 'x' up to 1x8192x16", "1048576 bytes"});
 }
 
 TEST(CliOpenSizes, RunInOffsetsThatAreFunctions) {

@@ -152,7 +152,9 @@ TEST(TflmCli, WritesHeaders) {
   EXPECT_NE(header.find("#define MY_ARENA_SIZE 128u"), std::string::npos);
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "-o", "p.h", "--prefix", "1"}).status, 2);
   directory.write("list.csv", "id,lower,upper,size\na,0,2,64\n");
-  EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "-o", "p.h"}).status, 2);
+  const ProcessResult of_list = run_stowage(directory.path(), {"plan", "list.csv", "-o", "p.h"});
+  EXPECT_EQ(of_list.status, 2);
+  EXPECT_NE(of_list.errors.find("a C header (-o FILE.h) is for models"), std::string::npos) << of_list.errors;
   EXPECT_EQ(directory.names(), (std::vector<std::string>{"list.csv", "m.tflite", "plan.h"}));
 }
 
@@ -161,11 +163,15 @@ TEST(TflmCli, InspectsFiles) {
   directory.write("m.tflite", model());
   const ProcessResult none = run_stowage(directory.path(), {"inspect", "m.tflite"});
   EXPECT_EQ(none.status, 0) << none.errors;
-  EXPECT_TRUE(none.output.starts_with("plan         none\n")) << none.output;
+  EXPECT_TRUE(
+      none.output.starts_with("inputs       in int8[64]\noutputs      out int8[16]\nplan         none\n"))
+      << none.output;
   EXPECT_EQ(run_stowage(directory.path(), {"tflm", "m.tflite", "-o", "p.tflite"}).status, 0);
   const ProcessResult ours = run_stowage(directory.path(), {"inspect", "p.tflite", "--json"});
   EXPECT_EQ(ours.status, 0);
   const auto json = nlohmann::json::parse(ours.output);
+  EXPECT_EQ(json["inputs"].dump(), R"([{"name":"in","type":"int8[64]"}])");
+  EXPECT_EQ(json["outputs"].dump(), R"([{"name":"out","type":"int8[16]"}])");
   EXPECT_EQ(json["head"], 128);
   EXPECT_EQ(json["stowage_head"], 128);
   EXPECT_GE(json["own_head"], 128);
