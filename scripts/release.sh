@@ -26,8 +26,6 @@ trap 'rm -rf "$work"' EXIT
 
 PACKAGE_OPTIONS=-DSTOWAGE_COMMIT=$commit scripts/package.sh "$out/stowage-$version-linux-$architecture"
 
-scripts/web.sh "$out/stowage-$version.html"
-
 deb_architecture=$(dpkg --print-architecture)
 root=$work/root
 cmake --install build/package --component command --prefix "$root/usr" >/dev/null
@@ -71,6 +69,8 @@ assert stowage.pack([0, 1, 2], [2, 3, 4], [32, 64, 32]).peak == 96, "pack"')
   "$tools/user/bin/stowage" plan examples/classifier.onnx | grep -q 'peak *737280'
   cp "$tools"/wheels/*.whl "$out"
 done
+
+scripts/web.sh "$out/stowage-$version.html"
 
 PATH=$tools/bin:$PATH python -m build --sdist --no-isolation -o "$out" . >"$work/sdist.txt" || { cat "$work/sdist.txt"; exit 1; }
 "$tools/bin/twine" check --strict "$out"/*.whl "$out"/*.tar.gz >"$work/twine.txt" || { cat "$work/twine.txt"; exit 1; }
