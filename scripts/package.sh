@@ -31,8 +31,9 @@ if [ "$architecture" != "$(uname -m)" ]; then
 fi
 program=${1:-$build/stowage}
 
+# Without --eh-frame-hdr, which GCC does not pass for aarch64, gold's program finds no handler of an exception.
 cmake --preset release -B "$build" "${options[@]}" -DSTOWAGE_TESTS=OFF -DSTOWAGE_STATIC=ON -DSTOWAGE_ONEDNN=OFF -DSTOWAGE_RUNNER=ON \
-  -DSTOWAGE_ISL=ON -DCMAKE_EXE_LINKER_FLAGS="-Wl,--gc-sections -fuse-ld=gold -Wl,--icf=safe" \
+  -DSTOWAGE_ISL=ON -DCMAKE_EXE_LINKER_FLAGS="-Wl,--gc-sections,--eh-frame-hdr -fuse-ld=gold -Wl,--icf=safe" \
   -DCMAKE_CXX_FLAGS="-ffunction-sections -fdata-sections" ${PACKAGE_OPTIONS:-} >/dev/null
 cmake --build "$build" --target stowage_cli stowage_shell
 [ "$build/stowage" -ef "$program" ] || cp "$build/stowage" "$program"
