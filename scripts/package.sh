@@ -19,6 +19,7 @@ build=build/package
 tools=
 emulator=()
 options=()
+link_options=
 if [ "$architecture" != "$(uname -m)" ]; then
   [ "$architecture" = aarch64 ] || { echo "--arch $architecture: only aarch64 is built on another processor" >&2; exit 1; }
   install_packages "${aarch64_packages[@]}"
@@ -28,12 +29,13 @@ if [ "$architecture" != "$(uname -m)" ]; then
   emulator=(/qemu-aarch64-static)
   options=(--toolchain cmake/aarch64.cmake -DCMAKE_PREFIX_PATH="$PWD/$build/root/usr"
     -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static)
+  # Without it, gold's program for aarch64 finds no handler of an exception.
+  link_options=-Wl,--eh-frame-hdr
 fi
 program=${1:-$build/stowage}
 
-# Without --eh-frame-hdr, which GCC does not pass for aarch64, gold's program finds no handler of an exception.
 cmake --preset release -B "$build" "${options[@]}" -DSTOWAGE_TESTS=OFF -DSTOWAGE_STATIC=ON -DSTOWAGE_ONEDNN=OFF -DSTOWAGE_RUNNER=ON \
-  -DSTOWAGE_ISL=ON -DCMAKE_EXE_LINKER_FLAGS="-Wl,--gc-sections,--eh-frame-hdr -fuse-ld=gold -Wl,--icf=safe" \
+  -DSTOWAGE_ISL=ON -DCMAKE_EXE_LINKER_FLAGS="-Wl,--gc-sections -fuse-ld=gold -Wl,--icf=safe $link_options" \
   -DCMAKE_CXX_FLAGS="-ffunction-sections -fdata-sections" ${PACKAGE_OPTIONS:-} >/dev/null
 cmake --build "$build" --target stowage_cli stowage_shell
 [ "$build/stowage" -ef "$program" ] || cp "$build/stowage" "$program"
