@@ -8,6 +8,7 @@ test_packages=(
   libonnx-testdata libprotobuf-dev make mandoc pkg-config
   picolibc-arm-none-eabi python3 python3-dev python3-venv qemu-system-arm zsh)
 report_packages=(chromium)
+aarch64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 web_packages=(python3-venv)
 lint_packages=(clang-tidy-16)
 oracle_packages=(python3-venv)
@@ -25,4 +26,23 @@ install_packages() {
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
   "${as_root[@]}" apt-get update -qq
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Unpacks packages of Debian SUITE for arm64 into a folder. dpkg of this machine learns nothing of them.
+unpack_aarch64_packages() {  # FOLDER SUITE PACKAGE...
+  local root suite=$2 options package
+  root=$(realpath -m "$1")
+  shift 2
+  [ ! -e "$root/complete" ] || return 0
+  mkdir -p "$root"/apt/{lists,archives}/partial
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main" \
+    >"$root/apt/sources.list"
+  options=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root
+    -o Dir::State::status=/dev/null -o Dir::State::Lists="$root/apt/lists" -o Dir::Cache="$root/apt"
+    -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::SourceList="$root/apt/sources.list")
+  apt-get "${options[@]}" update
+  (cd "$root/apt/archives" && apt-get "${options[@]}" download "$@")
+  for package in "$root"/apt/archives/*.deb; do dpkg-deb -x "$package" "$root"; done
+  [ -e "$root/lib" ] || ln -s usr/lib "$root/lib"
+  touch "$root/complete"
 }
