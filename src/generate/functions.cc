@@ -106,7 +106,9 @@ class FunctionWriter {
     if (refusals_.is_empty()) return;
     std::string all = refusals_.words("for which no C is generated", "");
     if (is_streamed(sources_.plan()))
-      all += "\nto run them as wholes: plan without --stream, or with --stream=OP,OP for others; --layout ring may help, too";
+      all +=
+          "\nto run them as wholes: plan without --stream, or with --stream=OP,OP for others; --layout ring "
+          "may help, too";
     const Error error("", all);
     if (by_rows_.empty() || model::has_blocks(sources_.plan())) throw error;
     throw RowsRefused(error, {by_rows_.begin(), by_rows_.end()});
