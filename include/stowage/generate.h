@@ -75,8 +75,8 @@ struct Package {
 [[nodiscard]] Package generate_package(const Network& network, const Plan& plan,
                                        const GenerateOptions& options);
 
-/// The same for several networks that run one after the other in one plan, in its order of models. Names of functions
-/// and files are those of the options with that of the model behind.
+/// The same for several networks of one plan, that run one after the other or at the same time, in its order of models.
+/// Names of functions and files are those of the options with that of the model behind.
 [[nodiscard]] Package generate_package(std::span<const Network> networks, const Plan& plan,
                                        const GenerateOptions& options);
 

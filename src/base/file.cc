@@ -191,9 +191,9 @@ InputFile::InputFile(const std::filesystem::path& file) {
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
+    const bool is_missing = errno == ENOENT;
     const std::string why = reason();
-    throw Error("", "cannot be read: " + why + (errno == ENOENT ? similar_to(file) : ""))
-        .in_file(file.string());
+    throw Error("", "cannot be read: " + why + (is_missing ? similar_to(file) : "")).in_file(file.string());
   }
   if (!S_ISREG(status.st_mode)) {
     content_ = read_all(opened.get(), file);

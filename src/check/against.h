@@ -12,8 +12,8 @@ namespace stowage::check {
 struct Given {
   const Graph* graph = nullptr;
   const Constants* constants = nullptr;  ///< Null: its weights are unknown.
-  const Graph* unsplit =
-      nullptr;  ///< Of a network of blocks: that which is split. Memories hold its constants.
+  /// Of a network of blocks: that which is split. Memories hold its constants.
+  const Graph* unsplit = nullptr;
 };
 
 /// Checks the plan against its networks: steps, live ranges, sizes, and missing tensors. It does not prove the number of

@@ -105,19 +105,12 @@ void expect_directory(const GenerateCommand& command, const Package& package) {
   if (!command.force) expect_own_files(command.directory, package);
 }
 
-/// Sources of another package would be compiled with this one.
-void note_others_in(const std::filesystem::path& directory, const Package& package) {
-  std::vector<std::string> others;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".c") &&
-        std::ranges::find(package.files, name, &GeneratedFile::path) == package.files.end())
-      others.push_back(name);
-  }
+/// Sources of an earlier package would be compiled with this one.
+void note_others_in(const GenerateCommand& command, const Package& package) {
+  const std::vector<std::string> others = sources_of_others(command.directory, package);
   if (others.empty()) return;
-  std::ranges::sort(others);
-  base::print(std::cerr, "stowage: note: {} has C files that are not of this package: {}\n",
-              base::quoted(directory.string()), fmt::format("{}", fmt::join(others, ", ")));
+  base::print(std::cerr, "stowage: note: {} has C files of an earlier package: {}\n",
+              base::quoted(command.directory), fmt::format("{}", fmt::join(others, ", ")));
 }
 
 /// The package's test, unless it cannot tell anything here.
@@ -203,7 +196,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
               "steps    {:>10}\ntest     {:>10}{}\n",
               package.state, package.weights, package.control, package.layers, package.steps,
               test.verdict == PackageTest::Verdict::passed ? "passed" : "not run", test.words);
-  note_others_in(command.directory, package);
+  note_others_in(command, package);
   print_shortfalls(made.planned.plan);
   std::cout.flush();
   return report_fit(made.planned);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <ostream>
@@ -104,6 +105,17 @@ void expect_own_files(const std::filesystem::path& folder, const Package& packag
       "{} has files that this command has not written, or that were changed since: {}. Choose another "
       "directory, or replace them with --force",
       base::quoted(folder.string()), foreign));
+}
+
+std::vector<std::string> sources_of_others(const std::filesystem::path& folder, const Package& package) {
+  std::vector<std::string> others;
+  for (const auto& [path, hash] : written_in(folder)) {
+    const bool is_own = std::ranges::find(package.files, path, &GeneratedFile::path) != package.files.end();
+    std::error_code error;
+    if (!is_own && path.ends_with(".c") && std::filesystem::is_regular_file(folder / path, error))
+      others.push_back(path);
+  }
+  return others;
 }
 
 void write_package(const std::filesystem::path& folder, const Package& package) {

@@ -177,8 +177,9 @@ ExitStatus run_run(const RunCommand& command) {
     std::ostream& out = summary_stream(is_taken);
     write_run(result, planned.plan, out);
     if (!result.fault && !result.interrupted && options.check != RunCheck::none)
-      base::print(out, "check        {} as in a run without a plan, bit for bit\n",
-                  options.check == RunCheck::tensors ? "all tensors are" : "outputs are");
+      base::print(out, "check        {} as in a run without a plan, {}\n",
+                  options.check == RunCheck::tensors ? "all tensors are" : "outputs are",
+                  is_streamed(planned.plan) ? "but for the order in which rows are added up" : "bit for bit");
     if (command.report_memory) write_steps(result, planned.plan, out);
   }
   flush_output();

@@ -11,6 +11,9 @@
 // of its views must be live, for a copy names the rows of one tensor. Buffers of other forms (rings, whole tensors
 // whose rows come and go, sums) are in one memory for their whole life, but which one is chosen with all others.
 //
+// Networks that run one after the other have one clock, so their rows compete for the fast memory like those of one.
+// Buffers of whole operators, and of what networks pass to each other, are among the other forms.
+//
 // Home is the memory that the placing without moves chose, if that is slow, and else the first slow one.
 //
 // Cost: the choice of stays; all else is n log n in views and steps.

@@ -339,9 +339,9 @@ class Reading {
     const std::int64_t extent = shape(*source.inputs[read.input])[read.axis];
     const std::int64_t rows = shape(*source.outputs[0])[along.axis];
     for (std::int64_t r = 0; r < rows; ++r) {
-      bool reads = false;
-      for_each_row(read.rows, extent, r, [&](std::int64_t) { reads = true; });
-      if (!reads) return true;
+      const std::int64_t first = first_row(read.rows, r);
+      const std::int64_t before = first < 0 ? (-first + read.rows.dilation - 1) / read.rows.dilation : 0;
+      if (before >= read.rows.taps || first + before * read.rows.dilation >= extent) return true;
     }
     return false;
   }
