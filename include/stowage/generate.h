@@ -56,10 +56,18 @@ struct GeneratedFile {
   std::string content{};
 };
 
+/// How a program uses a model of a package, as README.md shows it.
+struct PackageUse {
+  std::string outlets{};   ///< Rows of a Markdown table: inputs and outputs with their types and shapes.
+  std::string memories{};  ///< C that declares the memories of the plan.
+  std::string calls{};     ///< C of functions that run the network once: `infer_NAME`.
+};
+
 /// C files, and what they need on a device. Code and stack depend on the compiler.
 struct Package {
   std::vector<GeneratedFile> files{};
-  Bytes arena = 0;    ///< All memories together, as planned.
+  std::vector<PackageUse> uses{};  ///< One for each model.
+  Bytes arena = 0;                 ///< All memories together, as planned.
   Bytes state = 0;    ///< Of a run that is under way, if inputs come by rows; and what is kept between runs.
   Bytes weights = 0;  ///< Constants: weights, biases, scales, tables of results.
   Bytes control = 0;  ///< Tables that say what runs when, and where rows are.

@@ -31,6 +31,7 @@ struct Way {
   std::string what{};
   std::optional<Bytes> ram{};  ///< Of the fast memory; none: there is an obstacle.
   std::optional<Bytes> slow{};
+  std::optional<Bytes> slow_traffic{};  ///< Bytes that one run reads from and writes to the slow memory.
   std::optional<Bytes> flash{};
   std::string obstacle{};
   std::string command{};
@@ -94,12 +95,16 @@ class Ways {
       const std::string memories =
           fmt::format(" --memory {}={} --memory {}={}@{} --moves", device_.memories[0].name,
                       std::max<Bytes>(room_, 0), slow.name, slow.bytes, slow.cost);
-      add(fmt::format("{} and {}", device_.memories[0].name, slow.name), "plan", memories, [&](Way& way) {
-        PlanOptions two = options_;
-        two.memories = {{.name = device_.memories[0].name, .capacity = std::max<Bytes>(room_, 0), .cost = 1},
-                        {.name = slow.name, .capacity = slow.bytes, .cost = slow.cost}};
-        two.moves = Moves::allowed;
-        planned(way, two);
+      PlanOptions two = options_;
+      two.memories = {{.name = device_.memories[0].name, .capacity = std::max<Bytes>(room_, 0), .cost = 1},
+                      {.name = slow.name, .capacity = slow.bytes, .cost = slow.cost}};
+      two.moves = Moves::allowed;
+      const std::string where = fmt::format(" in {} and {}", device_.memories[0].name, slow.name);
+      add("whole operators" + where, "plan", memories, [&](Way& way) { planned(way, two); });
+      add("rows" + where, "plan", memories + " --stream", [&](Way& way) {
+        PlanOptions rows = two;
+        rows.stream.emplace();
+        planned(way, rows);
       });
     }
     return std::move(ways_);
@@ -139,7 +144,10 @@ class Ways {
     const PlanResult result = make_plan(inputs, options);
     if (!result.faults.empty()) throw Error("", "the checker rejects the plan; that is a bug in stowage");
     way.ram = result.plan.memories[0].peak;
-    if (result.plan.memories.size() > 1) way.slow = result.plan.memories[1].peak;
+    if (result.plan.memories.size() > 1) {
+      way.slow = result.plan.memories[1].peak;
+      way.slow_traffic = result.plan.memories[1].traffic;
+    }
   }
 
   void runtime(std::string_view file, Way& way, bool with_plan) {
@@ -182,8 +190,11 @@ void print_ways(const Ways& all, const std::vector<Way>& ways) {
   base::print(std::cout, "fits  {:>10}{}{:>10}  way\n", device.memories[0].name,
               has_slow ? fmt::format("{:>10}", device.memories[1].name) : "", "flash");
   for (const Way& it : ways) {
-    base::print(std::cout, "{:<6}{:>10}{}{:>10}  {}\n", it.fits ? "yes" : "no", shown(it.ram),
-                has_slow ? fmt::format("{:>10}", shown(it.slow)) : "", shown(it.flash), it.what);
+    const std::string traffic =
+        it.slow_traffic ? fmt::format("; {} bytes to and from {}", *it.slow_traffic, device.memories[1].name)
+                        : "";
+    base::print(std::cout, "{:<6}{:>10}{}{:>10}  {}{}\n", it.fits ? "yes" : "no", shown(it.ram),
+                has_slow ? fmt::format("{:>10}", shown(it.slow)) : "", shown(it.flash), it.what, traffic);
     if (!it.obstacle.empty()) {
       base::print_lines(std::cout, fmt::format("{:<6}", ""), it.obstacle.substr(0, it.obstacle.find('\n')));
     } else {
@@ -207,6 +218,7 @@ void print_json(const Ways& all, const std::vector<Way>& ways) {
                     {"fits", it.fits},
                     {"bytes", number(it.ram)},
                     {"slow_bytes", number(it.slow)},
+                    {"slow_traffic", number(it.slow_traffic)},
                     {"flash", number(it.flash)},
                     {"obstacle", base::as_utf8(it.obstacle)},
                     {"command", it.obstacle.empty() ? base::as_utf8(it.command) : ""}});

@@ -87,8 +87,8 @@ PlannedPackage package_of_options(std::vector<Network> networks, const PlanOptio
   note_memories(options.memories);
   const auto note = [](std::string_view why, std::string_view how) {
     clear_progress_line();
-    base::print_lines(std::cerr, "stowage: ", why);
-    base::print(std::cerr, "stowage: plans again, {}\n", how);
+    base::print(std::cerr, "stowage: no C for a first plan, so it is made again, {}:\n", how);
+    base::print_lines(std::cerr, "stowage:   ", why);
   };
   PlannedPackage made = plan_package(std::move(networks), options, wanted, note);
   clear_progress_line();
@@ -189,7 +189,9 @@ ExitStatus run_generate(const GenerateCommand& command) {
   const std::vector<PlannedMemory>& memories = made.planned.plan.memories;
   base::print(out, "{} in {}\narena    {:>10} bytes\n", wanted.name, command.directory, package.arena);
   for (const PlannedMemory& memory : memories) {
-    if (memories.size() > 1) base::print(out, "  {:<7}{:>10} bytes\n", memory.memory.name, memory.peak);
+    if (memories.size() > 1)
+      base::print(out, "  {:<7}{:>10} bytes; steps read and write {} bytes\n", memory.memory.name, memory.peak,
+                  memory.traffic);
   }
   base::print(out,
               "state    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\nlayers   {:>10} bytes\n"

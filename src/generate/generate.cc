@@ -251,7 +251,8 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
   Sources sources(*model.network, blocks ? blocks->program() : program, *model.plan, options.name, of_blocks);
   fill(model, sources, options, of_blocks);
   const std::string text = program_of(model, sources);
-  Package package{.state = bytes_of_state(model) + bytes_kept(model),
+  Package package{.uses = {use_of(model)},
+                  .state = bytes_of_state(model) + bytes_kept(model),
                   .weights = size_of(sources.arrays()),
                   .control = bytes_of_tables(model) + sources.bytes_of_places(),
                   .layers = bytes_of_layers(text),

@@ -40,7 +40,7 @@ std::string macros_of_outlet(const Model& model, const Outlet& outlet) {
 
 std::string memory_macros(const Model& model) {
   std::string text;
-  const std::vector<std::string> names = memory_names(model);
+  const std::vector<std::string> names = memory_names(*model.plan);
   for (std::size_t m = 0; m < names.size(); ++m) {
     const PlannedMemory& memory = model.plan->memories[m];
     text += fmt::format("#define {}_{}_SIZE {}\n", upper(model.name), upper(names[m]), memory.peak);
@@ -57,7 +57,7 @@ std::string memory_macros(const Model& model) {
 
 std::string memory_parameters(const Model& model) {
   std::string text;
-  for (const std::string& name : memory_names(model))
+  for (const std::string& name : memory_names(*model.plan))
     text += fmt::format("{}void *{}", text.empty() ? "" : ", ", name);
   return text;
 }
@@ -80,7 +80,7 @@ std::string run_interface(const Model& model) {
 
 std::string offset_macros(const Model& model) {
   std::string text;
-  const std::vector<std::string> memories = memory_names(model);
+  const std::vector<std::string> memories = memory_names(*model.plan);
   for (const Outlet& outlet : outlets_of(model)) {
     const auto place = model.fixed_places.find(outlet.tensor);
     if (place == model.fixed_places.end()) continue;
@@ -111,7 +111,7 @@ std::string state_text(const Model& model) {
   return fmt::format(
       "/* A run that is under way. Its members are private. */\n"
       "typedef struct {{\n  uint8_t *memory[{}];\n{}}} {}_state;\n\n",
-      memory_names(model).size() + (bytes_kept(model) > 0 ? model.outside : 0), members, model.name);
+      memory_names(*model.plan).size() + (bytes_kept(model) > 0 ? model.outside : 0), members, model.name);
 }
 
 std::string row_interface(const Model& model) {
@@ -151,9 +151,9 @@ std::string row_interface(const Model& model) {
 
 }  // namespace
 
-std::vector<std::string> memory_names(const Model& model) {
+std::vector<std::string> memory_names(const Plan& plan) {
   std::vector<std::string> names;
-  for (const PlannedMemory& memory : model.plan->memories) {
+  for (const PlannedMemory& memory : plan.memories) {
     std::string name = identifier(memory.memory.name);
     for (char& c : name)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

@@ -119,28 +119,23 @@ std::string_view form_of_control(const Model& model) {
   return "where tensors are; what runs when is a list of calls";
 }
 
-/// Memory, and functions that run the network in it: C that compiles beside the package.
-std::string use_of(const Model& model) {
+/// C of functions that run the network in its memories.
+std::string calls_of(const Model& model) {
   const std::string& name = model.name;
   const std::string big = upper(name);
-  std::string text = fmt::format("#include \"{}.h\"\n\n", name);
-  std::string memories;
-  for (const std::string& memory : memory_names(model)) {
-    text += fmt::format("static uint8_t {0}[{1}_{2}_SIZE] __attribute__((aligned({1}_{2}_ALIGNMENT)));\n",
-                        memory, big, upper(memory));
-    memories += (memories.empty() ? "" : ", ") + memory;
-  }
+  std::string text;
+  std::string memories = fmt::format("{}", fmt::join(memory_names(*model.plan), ", "));
   if (bytes_kept(model) > 0) {
     text += fmt::format(
-        "static uint8_t kept[{0}_KEPT_SIZE] __attribute__((aligned({0}_{1}_ALIGNMENT)));\n\n"
+        "static uint8_t {2}_kept[{0}_KEPT_SIZE] __attribute__((aligned({0}_{1}_ALIGNMENT)));\n\n"
         "/* Once, before the first run; again to forget all runs. */\n"
-        "void start(void) {{ {2}_reset(kept); }}\n",
-        big, upper(memory_names(model).front()), name);
-    memories += ", kept";
+        "void start_{2}(void) {{ {2}_reset({2}_kept); }}\n\n",
+        big, upper(memory_names(*model.plan).front()), name);
+    memories += fmt::format(", {}_kept", name);
   }
   if (model.has_ports())
     return text + fmt::format(
-                      "\nvoid infer(void (*read_line)(void *row), void (*use_result)(const void *row)) {{\n"
+                      "void infer_{1}(void (*read_line)(void *row), void (*use_result)(const void *row)) {{\n"
                       "  {1}_state state;\n"
                       "  {1}_status status = {1}_begin(&state, {2});\n"
                       "  while (status != {0}_DONE) {{\n"
@@ -156,8 +151,8 @@ std::string use_of(const Model& model) {
                               c_type(model.tensor(outlet.tensor).dtype), outlet.name);
     memories += ", " + outlet.name;
   }
-  return text + fmt::format("\nvoid infer({}) {{ {}_run({}); }}\n", parameters.empty() ? "void" : parameters,
-                            name, memories);
+  return text + fmt::format("void infer_{0}({1}) {{\n  {0}_run({2});\n}}\n", name,
+                            parameters.empty() ? "void" : parameters, memories);
 }
 
 /// A row for each memory, if there are several.
@@ -170,6 +165,7 @@ std::string memory_rows(const Plan& plan) {
 }
 
 std::string readme_of(const Model& model, const Package& package) {
+  const PackageUse& use = package.uses.front();
   return fmt::format(
       "# {0}\n\n"
       "C99 that runs the network of {1} inside its memory plan. Made by stowage.\n\n"
@@ -185,22 +181,36 @@ std::string readme_of(const Model& model, const Package& package) {
       "Code and stack depend on the compiler: `make size` prints sizes of code. The stack stays below 1 "
       "kB.\n\n"
       "| | name in the model | type | shape |\n|---|---|---|---|\n{8}\n"
-      "```c\n{9}```\n\n"
+      "```c\n#include \"{0}.h\"\n\n{17}\n{9}```\n\n"
       "`{0}.h` says what each function does. `make test` runs the network on known inputs on this machine,\n"
       "`make m4` on a Cortex-M4 in QEMU. Add all `.c` files but `{0}_test.c` to your project. Weights get "
       "the\n"
       "attribute of the macro `{10}_WEIGHTS_SECTION`, if you define it.\n{11}{13}",
       model.name, in_comment(model.source()), package.arena, package.state, package.weights, package.control,
-      package.steps, package.multiplies, outlet_rows(model), use_of(model), upper(model.name),
+      package.steps, package.multiplies, use.outlets, use.calls, upper(model.name),
       model.calls_cmsis_nn ? "\nIt calls CMSIS-NN, which is not part of this folder: add its sources and its "
                              "`Include` to your "
                              "project.\n`make m4 CMSIS_NN=FOLDER CMSIS_CORE=FOLDER` takes them from there.\n"
                            : "",
       form_of_control(model), licence_text, package.layers,
-      package.weights + package.control + package.layers, memory_rows(*model.plan));
+      package.weights + package.control + package.layers, memory_rows(*model.plan), use.memories);
 }
 
 }  // namespace
+
+std::string declarations_of_memories(const Plan& plan, const std::string& name) {
+  std::string text;
+  for (const std::string& memory : memory_names(plan))
+    text += fmt::format("static uint8_t {0}[{1}_{2}_SIZE] __attribute__((aligned({1}_{2}_ALIGNMENT)));\n",
+                        memory, upper(name), upper(memory));
+  return text;
+}
+
+PackageUse use_of(const Model& model) {
+  return {.outlets = outlet_rows(model),
+          .memories = declarations_of_memories(*model.plan, model.name),
+          .calls = calls_of(model)};
+}
 
 void add_licences(std::vector<GeneratedFile>& files) {
   constexpr std::string_view name = "LICENSE";

@@ -23,6 +23,10 @@ inline constexpr std::string_view licence_text =
     "\n## Licence\n\nFiles with the line `SPDX-License-Identifier: Apache-2.0` are under the Apache License "
     "2.0, whose text\nis in `LICENSE`. Weights are those of your model: stowage claims no right in them.\n";
 
+/// C that declares the memories, whose sizes the header NAME.h has.
+[[nodiscard]] std::string declarations_of_memories(const Plan& plan, const std::string& name);
+[[nodiscard]] PackageUse use_of(const Model& model);
+
 /// Each file says its licence at the top, if it can have comments. Adds `LICENSE`.
 void add_licences(std::vector<GeneratedFile>& files);
 
@@ -31,7 +35,7 @@ void add_licences(std::vector<GeneratedFile>& files);
                                                             const std::vector<std::string>& sources,
                                                             bool calls_cmsis_nn);
 
-/// These, README.md and Makefile. `package` has all figures.
+/// These, README.md and Makefile. `package` has all figures, and how the model is used.
 [[nodiscard]] std::vector<GeneratedFile> build_files_of(const Model& model, const Package& package,
                                                         const std::vector<std::string>& kernels);
 

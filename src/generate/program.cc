@@ -26,7 +26,7 @@ std::string functions_text(const Model& model) {
 /// An array of the memories, with the caller's own buffers behind them.
 std::string memories_text(const Model& model, const Sources& sources) {
   std::string list;
-  for (const std::string& name : memory_names(model))
+  for (const std::string& name : memory_names(*model.plan))
     list += fmt::format("{}(uint8_t *){}", list.empty() ? "" : ", ", name);
   const std::vector<Outlet> outlets = outlets_of(model);
   const std::vector<KeptTensor> kept = kept_tensors(*model.network, *model.plan);
@@ -191,7 +191,7 @@ std::string run_text(const Model& model, Sources& sources) {
 std::string begin_text(const Model& model) {
   const std::string& name = model.name;
   std::string text = fmt::format("\n{0}_status {0}_begin({0}_state *state", name);
-  for (const std::string& memory : memory_names(model)) text += fmt::format(", void *{}", memory);
+  for (const std::string& memory : memory_names(*model.plan)) text += fmt::format(", void *{}", memory);
   const std::vector<KeptTensor> kept = kept_tensors(*model.network, *model.plan);
   if (!kept.empty()) text += ", void *kept";
   std::string start = "{NULL}, {0}, 0, 0, 0, 0";
@@ -200,7 +200,7 @@ std::string begin_text(const Model& model) {
     for (std::size_t c = 0; c < model.loops->counters; ++c) start += ", 0";
   }
   text += fmt::format(") {{\n  const {}_state start = {{{}}};\n  *state = start;\n", name, start);
-  const std::vector<std::string> memories = memory_names(model);
+  const std::vector<std::string> memories = memory_names(*model.plan);
   for (std::size_t m = 0; m < memories.size(); ++m)
     text += fmt::format("  state->memory[{}] = (uint8_t *){};\n", m, memories[m]);
   for (std::size_t k = 0; k < kept.size(); ++k)

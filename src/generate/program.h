@@ -63,8 +63,8 @@ struct Outlet {
 [[nodiscard]] std::string interface_of(const Model& model, const Sources& sources);
 /// The parameters of NAME_run, and the memories: "void *arena, const int8_t *input, int8_t *output".
 [[nodiscard]] std::string run_parameters(const Model& model);
-/// Names of the parameters for the plan's memories.
-[[nodiscard]] std::vector<std::string> memory_names(const Model& model);
+/// Names of the plan's memories in C: parameters, and in upper case parts of macros.
+[[nodiscard]] std::vector<std::string> memory_names(const Plan& plan);
 
 /// NAME.c
 [[nodiscard]] std::string program_of(const Model& model, Sources& sources);

@@ -138,11 +138,10 @@ std::string header_of(const Plan& plan, const std::string& name, const std::vect
       order_text(plan, name, 0), any_order, feeds_text(plan), upper(name), upper(name));
   for (const std::string& own : names) text += fmt::format("#include \"{}.h\"\n", own);
   text += "\n/* Memory that all of them share, in bytes. */\n";
-  for (const PlannedMemory& memory : plan.memories) {
-    const std::string macro = upper(name) + "_" + upper(identifier(memory.memory.name));
-    text += fmt::format("#define {0}_SIZE {1}\n#define {0}_ALIGNMENT {2}\n", macro, memory.peak,
-                        memory.memory.alignment);
-  }
+  const std::vector<std::string> memories = memory_names(plan);
+  for (std::size_t m = 0; m < memories.size(); ++m)
+    text += fmt::format("#define {0}_{1}_SIZE {2}\n#define {0}_{1}_ALIGNMENT {3}\n", upper(name),
+                        upper(memories[m]), plan.memories[m].peak, plan.memories[m].memory.alignment);
   return text + "\n#endif\n";
 }
 
@@ -172,14 +171,23 @@ std::string readme_of(const Plan& plan, const std::string& name, const std::vect
   std::string memories;
   for (const PlannedMemory& memory : plan.memories)
     memories += fmt::format("| {} | {} |\n", in_comment(memory.memory.name), memory.peak);
+  std::string outlets;
+  std::string calls;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const PackageUse& use = packages[i].uses.front();
+    outlets += fmt::format("\n| {} | name in the model | type | shape |\n|---|---|---|---|\n{}", names[i],
+                           use.outlets);
+    calls += "\n" + use.calls;
+  }
   return fmt::format(
       "# {0}\n\nC99 that runs {1} models in the same memory. Made by stowage.\n\n"
       "| memory | bytes |\n|---|---|\n{2}\n"
-      "| model | state | weights | control tables | layers | steps |\n|---|---|---|---|---|---|\n{3}\n"
+      "| model | state | weights | control tables | layers | steps |\n|---|---|---|---|---|---|\n{3}{5}\n"
+      "```c\n#include \"{0}.h\"\n\n{6}{7}```\n\n"
       "`{0}.h` says in which order they run. `make test` runs each on known inputs on this machine. Add all "
       "`.c` "
       "files\nbut those that end in `_test.c` to your project.\n{4}",
-      name, names.size(), memories, rows, licence_text);
+      name, names.size(), memories, rows, licence_text, outlets, declarations_of_memories(plan, name), calls);
 }
 
 Package package_of_several(std::span<const Network> networks, const Plan& plan,
@@ -224,6 +232,7 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
     all.steps += package.steps;
     all.multiplies += package.multiplies;
     all.arena = package.arena;
+    all.uses.push_back(package.uses.front());
     packages.push_back(std::move(package));
   }
   std::vector<std::string> kernels;

@@ -84,7 +84,7 @@ std::string row_differs(const Model& model) {
 std::string memory_text(const Model& model) {
   std::string text;
   if (bytes_kept(model) > 0) text += fmt::format("static uint64_t kept[({} + 7) / 8];\n", bytes_kept(model));
-  for (const std::string& name : memory_names(model))
+  for (const std::string& name : memory_names(*model.plan))
     text += fmt::format(
         "static unsigned char {0}_memory[{1}_{2}_SIZE + {1}_{2}_ALIGNMENT + 2 * stowage_guard];\n", name,
         upper(model.name), upper(name));
@@ -132,7 +132,7 @@ std::pair<std::string, std::string> fixed_text(const Model& model, bool is_known
     const auto place = model.fixed_places.find(outlet.tensor);
     if (place == model.fixed_places.end()) continue;
     const std::string at =
-        fmt::format("{} + {}", memory_names(model)[place->second.memory], place->second.offset);
+        fmt::format("{} + {}", memory_names(*model.plan)[place->second.memory], place->second.offset);
     const Bytes bytes = model.tensor(outlet.tensor).bytes;
     if (outlet.is_input) {
       texts.first += fmt::format("  memcpy({}, inputs[number][{}], {});\n", at, own, bytes);
@@ -234,7 +234,7 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
   std::string arguments;
   std::string memory;
   std::string guards;
-  for (const std::string& name : memory_names(model)) {
+  for (const std::string& name : memory_names(*model.plan)) {
     const std::string macro = upper(model.name) + "_" + upper(name);
     arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", name);
     memory += fmt::format(

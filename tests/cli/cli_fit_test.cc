@@ -70,7 +70,7 @@ TEST(CliFit, EveryCommandForATfliteModelWorks) {
   const TemporaryDirectory directory;
   directory.write("a model.tflite", relu_chain());
   const json document = ways_of(directory, {"a model.tflite", "--board", "esp32s3"});
-  EXPECT_EQ(document.at("ways").size(), 6U) << document.dump(1);
+  EXPECT_EQ(document.at("ways").size(), 7U) << document.dump(1);
   for (const json& way : document.at("ways")) EXPECT_TRUE(way.at("fits")) << way.dump();
   expect_commands_work(directory, document);
 }
@@ -78,12 +78,14 @@ TEST(CliFit, EveryCommandForATfliteModelWorks) {
 TEST(CliFit, EveryCommandForAnOnnxModelWorks) {
   const TemporaryDirectory directory;
   const json document = ways_of(directory, {classifier_file, "--board", "npu"});
-  ASSERT_EQ(document.at("ways").size(), 4U);
+  ASSERT_EQ(document.at("ways").size(), 5U);
   EXPECT_FALSE(document.at("ways")[0].at("fits")) << "720 KiB in a scratchpad of 256";
   EXPECT_EQ(document.at("ways")[0].at("bytes"), 737280);
   EXPECT_TRUE(document.at("ways")[1].at("fits")) << "by rows";
   EXPECT_TRUE(document.at("ways")[3].at("fits")) << "in two memories";
   EXPECT_LE(document.at("ways")[3].at("bytes"), 262144);
+  EXPECT_EQ(document.at("ways")[4].at("way"), "rows in scratchpad and DRAM");
+  EXPECT_LT(document.at("ways")[4].at("slow_traffic"), document.at("ways")[3].at("slow_traffic"));
   expect_commands_work(directory, document);
 }
 

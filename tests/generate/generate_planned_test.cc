@@ -66,7 +66,7 @@ static int rows;
 static void give(void *row) { *(float *)row = 1; rows++; }
 static void take(const void *row) { rows -= *(const float *)row >= 0; }
 int main(void) {
-  infer(give, take);
+  infer_net(give, take);
   return rows;
 }
 )";

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -136,6 +137,24 @@ TEST(GenerateSeveral, TakeTurnsRowByRow) {
   const std::vector<std::byte> input = some_input();
   const auto outcome =
       run_main(package, turns_program(input, run_with(networks[0], input), run_with(networks[1], input)));
+  EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
+}
+
+TEST(GenerateSeveral, TheReadmeHasCodeThatCompilesAndRuns) {
+  const std::vector<Network> networks = two_networks();
+  const Package package = generate_package(networks, plan_of(networks, {}), {.name = "pair", .cases = 0});
+  const std::string readme = std::ranges::find(package.files, "README.md", &GeneratedFile::path)->content;
+  EXPECT_NE(readme.find("| pair_b | name in the model | type | shape |"), std::string::npos) << readme;
+  const std::size_t code = readme.find("```c\n") + 5;
+  const std::vector<std::byte> input = some_input();
+  const auto outcome =
+      run_main(package, readme.substr(code, readme.find("```", code) - code) +
+                            "#include <stdio.h>\n#include <string.h>\n" + array_text("input", input) +
+                            array_text("expected_first", run_with(networks[0], input)) +
+                            array_text("expected_second", run_with(networks[1], input)) +
+                            "static float first[90], second[90];\nint main(void) {\n"
+                            "  infer_pair_a(input, first);\n  infer_pair_b(input, second);\n" +
+                            end_of_program);
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
