@@ -31,7 +31,8 @@ test_with() {  # PYTHON
   rm -rf "$environment"
   "$1" -m venv "$environment"
   "$environment/bin/pip" install -q pytest onnx pandas jsonschema nbclient nbformat ipykernel matplotlib joblib \
-    optuna submitit &
+    optuna submitit &&
+    { "$environment/bin/pip" install -q torch-mlir || echo "no torch-mlir for this Python: it is not tested"; } &
   others=$!
   local ours=("$environment/bin/pip" install -q --no-index --no-deps --find-links "$work/wheels" stowage)
   "${ours[@]}" --dry-run 2>/dev/null || make_wheel "$1" "$version"

@@ -1,5 +1,7 @@
 """One arena for functions in MLIR, with the bindings of torch-mlir if they are there."""
 
+import pathlib
+
 import pytest
 
 import stowage
@@ -89,6 +91,17 @@ def test_options():
         planned(THREE, alignment=3)
     _, (report,) = planned(THREE.replace("{alignment = 128 : i64}", ""), alignment=1, effort=5)
     assert report.bytes == 128
+
+
+def test_the_page_works(tmp_path, monkeypatch, capsys):
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "compilers.md").read_text()
+    part = page[page.index("## MLIR"):page.index("## omnimalloc")]
+    (tmp_path / "net.mlir").write_text(part.split("```mlir\n")[1].split("```")[0])
+    monkeypatch.chdir(tmp_path)
+    exec(compile(part.split("```python\n")[1].split("```")[0], "compilers.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert f"It prints `{printed[0]}`" in part
+    assert any("memref.view %alloc[%c0][] : memref<1024xi8> to memref<8x16xf32>" in line for line in printed)
 
 
 def test_it_runs():
