@@ -392,7 +392,7 @@ ExitStatus run_program(int argc, char** argv) {
       *app.add_subcommand("fit", "Tell whether a model fits a board, and how, with a command each");
   add_fit(fit_app, fit);
   bool devices_as_json = false;
-  CLI::App& devices_app = *app.add_subcommand("devices", "List the boards that `stowage fit` knows");
+  CLI::App& devices_app = *app.add_subcommand("devices", "List the devices that `stowage fit` and `--device` know");
   devices_app.add_flag("--json", devices_as_json, "Print JSON: the files of the devices");
   bool strategies_as_json = false;
   CLI::App& strategies_app = *app.add_subcommand("strategies", "List the strategies");

@@ -15,11 +15,11 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/devices.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/tflm.h"
 #include "cli/typed.h"
+#include "stowage/device.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
 
@@ -63,7 +63,7 @@ class Ways {
   Ways(const FitCommand& command, Device device, Bytes reserve, PlanOptions options)
       : command_(command),
         device_(std::move(device)),
-        room_(device_.memories[0].bytes - reserve),
+        room_(device_.memories[0].bytes - device_.memories[0].reserved - reserve),
         options_(std::move(options)),
         import_(parse_model_options(command.model)) {}
 
@@ -91,15 +91,17 @@ class Ways {
       way.command += made.options + " -o " + shell_word(stem() + "-c");
     });
     if (device_.memories.size() > 1) {
-      const DeviceMemory& slow = device_.memories[1];
-      const std::string memories =
-          fmt::format(" --memory {}={} --memory {}={}@{} --moves", device_.memories[0].name,
-                      std::max<Bytes>(room_, 0), slow.name, slow.bytes, slow.cost);
       PlanOptions two = options_;
-      two.memories = {{.name = device_.memories[0].name, .capacity = std::max<Bytes>(room_, 0), .cost = 1},
-                      {.name = slow.name, .capacity = slow.bytes, .cost = slow.cost}};
+      two.memories = memories_of(device_);
+      two.memories[0].capacity = std::max<Bytes>(room_, 0);
+      std::string memories;
+      for (const Memory& it : two.memories)
+        memories += fmt::format(" --memory {}={}{}{}", it.name, *it.capacity,
+                                memories.empty() && it.cost == 1 ? "" : fmt::format("@{}", it.cost),
+                                it.granule == 1 ? "" : fmt::format(",granule={}", it.granule));
+      memories += " --moves";
       two.moves = Moves::allowed;
-      const std::string where = fmt::format(" in {} and {}", device_.memories[0].name, slow.name);
+      const std::string where = fmt::format(" in {} and {}", two.memories[0].name, two.memories[1].name);
       add("whole operators" + where, "plan", memories, [&](Way& way) { planned(way, two); });
       add("rows" + where, "plan", memories + " --stream", [&](Way& way) {
         PlanOptions rows = two;
@@ -134,7 +136,8 @@ class Ways {
     }
     if (!way.obstacle.empty()) way.ram.reset();
     const bool is_in_flash = !device_.flash || way.flash.value_or(0) <= *device_.flash;
-    const bool is_in_slow = device_.memories.size() < 2 || way.slow.value_or(0) <= device_.memories[1].bytes;
+    const bool is_in_slow =
+        device_.memories.size() < 2 || way.slow.value_or(0) <= memories_of(device_)[1].capacity;
     way.fits = way.ram && *way.ram <= room_ && is_in_flash && is_in_slow;
     ways_.push_back(std::move(way));
   }

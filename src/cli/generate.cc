@@ -190,8 +190,8 @@ ExitStatus run_generate(const GenerateCommand& command) {
   base::print(out, "{} in {}\narena    {:>10} bytes\n", wanted.name, command.directory, package.arena);
   for (const PlannedMemory& memory : memories) {
     if (memories.size() > 1)
-      base::print(out, "  {:<7}{:>10} bytes; steps read and write {} bytes\n", memory.memory.name, memory.peak,
-                  memory.traffic);
+      base::print(out, "  {:<7}{:>10} bytes; steps read and write {} bytes\n", memory.memory.name,
+                  memory.peak, memory.traffic);
   }
   base::print(out,
               "state    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\nlayers   {:>10} bytes\n"

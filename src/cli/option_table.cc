@@ -14,9 +14,9 @@ constexpr std::string_view stream_group = "Streaming";
 constexpr std::string_view models_group = "Several models";
 constexpr std::string_view open_group = "What a model leaves open";
 
-constexpr std::size_t first_of_models = 27;
+constexpr std::size_t first_of_models = 28;
 
-constexpr std::array<OptionRow, 33> option_rows{{
+constexpr std::array<OptionRow, 34> option_rows{{
     {"strategy", &PlanTexts::strategy, usual,
      "NAME of the strategy that finds offsets, and its tuning: NAME:KEY=VALUE,... See `stowage strategies`. "
      "Default: auto"},
@@ -40,6 +40,8 @@ constexpr std::array<OptionRow, 33> option_rows{{
      "SECONDS for planning; then the best plan so far is used. Default: 3"},
     {"align", &PlanTexts::align, memory_group,
      "Alignment of buffers in bytes. Default: 64 for ONNX and graph JSON, 16 for TFLite, 1 for lists"},
+    {"device", &PlanTexts::device, memory_group,
+     "NAME that `stowage devices` lists, or FILE.json: its memories, less what others take of them", false},
     {"place", &PlanTexts::places, memory_group,
      "TENSOR=MEMORY[@OFFSET]: a memory, and perhaps an offset, for this tensor, which then shares no bytes",
      false},

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/tuning.h"
+#include "stowage/device.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
 
@@ -204,8 +205,8 @@ void parse_objectives(const PlanTexts& texts, PlanOptions& options) {
   for (const std::string& text : texts.places) options.places.push_back(parse_place(text));
   if (!texts.near.empty()) options.near = places_in(read_plan(texts.near));
   if (texts.banks.empty()) return;
-  if (!texts.memories.empty() || !texts.capacity.empty())
-    throw UsageError("--banks gives the size of the memory: it excludes --capacity and --memory");
+  if (!texts.memories.empty() || !texts.capacity.empty() || !texts.device.empty())
+    throw UsageError("--banks gives the size of the memory: it excludes --capacity, --memory and --device");
   options.banks = parse_banks(texts.banks);
   options.memories[0].capacity = options.banks->count * options.banks->size;
 }
@@ -366,6 +367,11 @@ PlanOptions parse_plan_options(const PlanTexts& given) {
     parse_recompute(texts.recompute, *options.stream);
   }
   if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);
+  if (!texts.device.empty()) {
+    if (!texts.memories.empty() || !texts.capacity.empty())
+      throw UsageError("--device gives the memories: it excludes --memory and --capacity");
+    options.memories = memories_of(device_named(texts.device));
+  }
   if (!texts.capacity.empty()) {
     if (!texts.memories.empty()) throw UsageError("--capacity and --memory cannot be combined");
     options.memories[0].capacity = parse_bytes("--capacity", texts.capacity);

@@ -42,6 +42,7 @@ struct PlanTexts {
   std::string recompute;
   std::string layout;
   std::vector<std::string> memories;
+  std::string device{};  ///< A name or a file.
   std::string capacity;
   std::string align;
   std::string time_limit;

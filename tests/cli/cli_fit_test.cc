@@ -111,6 +111,56 @@ TEST(CliFit, ReserveLeavesLess) {
             1);
 }
 
+TEST(CliDevice, GivesThePlanItsMemories) {
+  const TemporaryDirectory directory;
+  directory.write("mine.json", R"({"format":"stowage-device","version":1,"name":"mine","title":"Mine",
+    "memories":[{"name":"FAST","bytes":263168,"reserved":1024,"granule":64,"bandwidth":1600,"source":"me"},
+                {"name":"SLOW","bytes":4194304,"bandwidth":420,"source":"me"}]})");
+  const std::vector<std::string> rest{"--stream", "--effort", "100", "--json"};
+  const auto plan_with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"plan", classifier_file});
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    const ProcessResult result = run_stowage(directory.path(), arguments);
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return result.output;
+  };
+  EXPECT_EQ(plan_with({"--device", "mine.json"}),
+            plan_with({"--memory", "FAST=256KiB@1,granule=64", "--memory", "SLOW=4MiB@4"}));
+  EXPECT_EQ(plan_with({"--device", "ESP32-S3"}),
+            plan_with({"--memory", "SRAM=512KiB", "--memory", "PSRAM=8MiB@10"}));
+}
+
+TEST(CliDevice, SaysWhatIsWrong) {
+  const TemporaryDirectory directory;
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string says;
+    int status = 2;
+  };
+  const auto file_with = [&](const std::string& name, const std::string& memories) {
+    directory.write(name, R"({"format":"stowage-device","version":1,"name":"m","title":"M","memories":[)" +
+                              memories + "]}");
+  };
+  file_with("reserved.json", R"({"name":"A","bytes":5,"reserved":6,"source":"me"})");
+  file_with("both.json", R"({"name":"A","bytes":5,"cost":1,"bandwidth":6,"source":"me"})");
+  file_with("first.json",
+            R"({"name":"A","bytes":5,"source":"me"},{"name":"B","bytes":5,"bandwidth":6,"source":"me"})");
+  const std::vector<Case> cases{
+      {{"--device", "esp32s"}, "did you mean 'esp32'"},
+      {{"--device", "esp32", "--capacity", "1K"}, "--device gives the memories"},
+      {{"--device", "esp32", "--memory", "A=1K"}, "--device gives the memories"},
+      {{"--device", "reserved.json"}, "reserved.json: /memories/0: has fewer bytes than are reserved", 3},
+      {{"--device", "both.json"}, "has a cost and a bandwidth", 3},
+      {{"--device", "first.json"}, "/memories/1: has a bandwidth, and the first memory none", 3}};
+  for (const Case& it : cases) {
+    std::vector<std::string> arguments{"plan", classifier_file};
+    arguments.insert(arguments.end(), it.arguments.begin(), it.arguments.end());
+    const ProcessResult result = run_stowage(directory.path(), arguments);
+    EXPECT_EQ(result.status, it.status) << it.says;
+    EXPECT_TRUE(has_part(result.errors, it.says)) << it.says << "\n" << result.errors;
+  }
+}
+
 TEST(CliFit, TakesAFileAndRefusesWhatIsNone) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", relu_chain());
