@@ -34,6 +34,25 @@ export function labelsOf(names: string[]): string[] {
   });
 }
 
+/** How many last letters of each name no other name ends with. */
+export function distinctEnds(names: Iterable<string>): Map<string, number> {
+  const ends = [...new Set(names)].map((name) => ({ name, end: [...name].reverse().join("") }));
+  ends.sort((a, b) => (a.end < b.end ? -1 : a.end > b.end ? 1 : 0));
+  const common = (a: string, b: string) => {
+    let count = 0;
+    while (count < a.length && count < b.length && a[count] === b[count]) ++count;
+    return count;
+  };
+  const found = new Map<string, number>();
+  let before = 0;
+  ends.forEach(({ name, end }, i) => {
+    const after = i + 1 < ends.length ? common(end, ends[i + 1].end) : -1;
+    found.set(name, Math.max(i > 0 ? before : -1, after) + 1);
+    before = after;
+  });
+  return found;
+}
+
 /** A step that copies a tensor from one buffer to another. */
 export interface CopyStep {
   at: number;
@@ -228,6 +247,30 @@ export class PlanModel {
     return this.labels[buffer];
   }
   private labels: string[] | null = null;
+  /**
+   * A label of at most `most` letters: the name, or its end if no other name has that end, or the operator that writes
+   * the buffer, by type and number, or by number alone.
+   */
+  labelIn(buffer: number, most: number): string {
+    const label = this.labelOf(buffer);
+    if (label.length <= most) return label;
+    this.ends ??= distinctEnds(this.labels ?? []);
+    const operator = (this.ends.get(label) ?? 0) < most ? null : this.numberedWriter(buffer);
+    if (operator === null) return shortened(label, most);
+    return operator.type.length + operator.number.length < most
+      ? `${operator.type} ${operator.number}`
+      : `#${operator.number}`;
+  }
+  private ends: Map<string, number> | null = null;
+  private numberedWriter(buffer: number): { type: string; number: string } | null {
+    const { steps, operators, texts, buffers } = this.data;
+    if (steps.rows === 0) return null;
+    const step = this.stepAt(buffers.clock[buffer], this.lower[buffer]);
+    if (step < 0 || steps.kind[step] !== 0) return null;
+    const op = steps.what[step];
+    const type = texts[operators.type[op]];
+    return type === "" ? null : { type, number: `${operators.index[op]}` };
+  }
   tensorName(tensor: number): string {
     const name = tensor < 0 ? "" : this.data.texts[this.data.tensors.name[tensor]];
     return name === "" ? "a tensor without a name" : name;

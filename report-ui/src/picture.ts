@@ -3,7 +3,7 @@
 import { ticks } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { pixelOf, type Theme, wantsDarkText } from "./colours";
-import { inUnits, shortened } from "./format";
+import { inUnits } from "./format";
 import type { MemoryModel, PlanModel } from "./model";
 import { boxOf, type Pieces, rasterise, type Target, type Window2 } from "./raster";
 
@@ -176,15 +176,15 @@ export class MemoryPicture {
       if (room < 3 || y1 - y0 < 14) continue;
       const buffer = this.model.bufferOf[p];
       // A few last letters say nothing.
-      const label = this.model.labelOf(buffer);
-      if (room < 7 && label.length > room) continue;
+      const label = this.model.labelIn(buffer, room);
+      if (room < 7 && label.startsWith("…")) continue;
       const colour = look.colourOf[buffer];
       if (colour === pixelOf(look.theme.faint)) continue;
       context.fillStyle = wantsDarkText(colour) ? "#17202b" : "#ffffff";
       context.textAlign = "left";
       context.textBaseline = "middle";
       const y = gutter.top + (y1 - y0 < 34 ? (y0 + y1) / 2 : y0 + 11);
-      context.fillText(shortened(label, room), gutter.left + x0 + 5, y, x1 - x0 - 8);
+      context.fillText(label, gutter.left + x0 + 5, y, x1 - x0 - 8);
       const bytes = inUnits(size[p]);
       if (y1 - y0 >= 34 && bytes.length <= room) {
         context.globalAlpha = 0.75;
@@ -294,12 +294,7 @@ export class MemoryPicture {
       context.fillStyle = wantsDarkText(colour) ? "#17202b" : "#ffffff";
       context.textAlign = "left";
       context.textBaseline = "middle";
-      context.fillText(
-        shortened(this.model.labelOf(this.model.bufferOf[p]), 10),
-        left + 4,
-        y + tall / 2,
-        strip - 8,
-      );
+      context.fillText(this.model.labelIn(this.model.bufferOf[p], 10), left + 4, y + tall / 2, strip - 8);
     }
     context.restore();
     context.strokeStyle = theme.line;

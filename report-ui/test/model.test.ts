@@ -3,7 +3,7 @@ import type { Place } from "../src/data";
 import { kindOf } from "../src/difference";
 import { columnsOf } from "../src/loads";
 import { chosenBuffers, peakRanks } from "../src/look";
-import { labelsOf } from "../src/model";
+import { distinctEnds, labelsOf } from "../src/model";
 import { csvOf } from "../src/save";
 import { fromHash, initialState, toHash } from "../src/state";
 import { type Block, planWith, random } from "./plans";
@@ -119,6 +119,12 @@ it("labels leave out last parts that many names have", () => {
   const names = ["a/one/Relu", "a/two/Relu", "a/three/Relu", "a/four/Relu", "a/five/Add", "Relu"];
   expect(labelsOf(names)).toEqual(["a/one", "a/two", "a/three", "a/four", "a/five/Add", "Relu"]);
   expect(labelsOf(names.slice(2))).toEqual(names.slice(2));
+});
+
+it("finds how many last letters distinguish a name", () => {
+  const ends = distinctEnds(["a/conv1", "b/conv1", "c2", "conv1", "c2"]);
+  expect(Object.fromEntries(ends)).toEqual({ "a/conv1": 7, "b/conv1": 7, c2: 1, conv1: 6 });
+  expect(distinctEnds(["one"]).get("one")).toBe(0);
 });
 
 describe("the table as CSV", () => {
