@@ -108,6 +108,13 @@ void write_sweep_svg(std::span<const SweepRow> rows, const Memory& memory, std::
 /// written as an integer with the same bits. Throws Error for strings.
 void write_npy(const Array& array, std::ostream& out);
 
+/// "proven optimal for whole operators; the search for rows was cut short": of what the peak is proven to be the least,
+/// and what was not searched to the end.
+[[nodiscard]] std::string proof_in_words(const Plan& plan);
+
+/// Whether the search was cut short before the peak was proven to be the least of all that was asked for.
+[[nodiscard]] bool is_cut_short(const Plan& plan);
+
 /// Writes a table for people: sizes, gap, strategy, time, and the largest buffers at the peak.
 void write_summary(const Plan& plan, std::ostream& out);
 

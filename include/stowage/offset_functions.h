@@ -127,6 +127,10 @@ struct FoundFunctions {
 [[nodiscard]] Plan plan_at(const Plan& plan, const OffsetFunctions& functions,
                            std::span<const std::int64_t> values, const Graph& at);
 
+/// A plan with constant offsets at some of its sizes: tensors are those of `at`, buffers stay as they are. Throws
+/// UsageError for a plan of several models, by rows, in slots, or with a memory for weights.
+[[nodiscard]] Plan plan_at(const Plan& plan, const Graph& at);
+
 /// Checks that the functions belong to the plan and that buffers of one time are apart at all sizes.
 [[nodiscard]] Faults check_offset_functions(const Plan& plan, const OffsetFunctions& functions);
 

@@ -129,6 +129,10 @@ class Runner {
 [[nodiscard]] RunResult run_plan(std::span<const Network> networks, const Plan& plan,
                                  const RunOptions& options = {});
 
+/// Throws UsageError for a name that no input or state of the networks has, or that several networks have. A name is
+/// that of the tensor, or MODEL.TENSOR.
+void expect_inputs(std::span<const Network> networks, std::span<const std::string> names);
+
 /// Writes the results as a table for people; `write_steps` writes one line per step.
 void write_run(const RunResult& result, const Plan& plan, std::ostream& out);
 void write_steps(const RunResult& result, const Plan& plan, std::ostream& out);

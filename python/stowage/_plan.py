@@ -279,7 +279,7 @@ class Plan:
 
     def __repr__(self) -> str:
         proof = "proven" if self.proven else f"bound {self.bound}"
-        remarks = ", cut short" if self.interrupted else ""
+        remarks = ", cut short" if self.interrupted and not self.proven else ""
         remarks += "".join(f", without {what}" for what, _, _ in self.left_out)
         return f"<stowage.Plan: peak {self.peak} bytes, {proof}, {len(self._core.buffers()['id'])} buffers{remarks}>"
 

@@ -79,10 +79,11 @@ void print_buckets(const BucketsResult& result, std::ostream& out) {
   for (const Bucket& it : buckets.all) width = std::max(width, stowage::in_words(it.sizes).size());
   for (const Bucket& it : buckets.all) {
     const Summary& summary = it.plan.summary;
-    base::print(out, "{:<13}{:<{}}  {:>12} bytes, {}{}\n", &it == buckets.all.data() ? "buckets" : "",
+    base::print(out, "{:<13}{:<{}}  {:>12} bytes, {}\n", &it == buckets.all.data() ? "buckets" : "",
                 base::visible(stowage::in_words(it.sizes)), width, summary.peak,
-                summary.peak == summary.lower_bound ? "proven" : fmt::format("bound {}", summary.lower_bound),
-                it.plan.interrupted ? ", cut short" : "");
+                summary.peak == summary.lower_bound ? proof_in_words(it.plan)
+                                                    : fmt::format("bound {}{}", summary.lower_bound,
+                                                                  it.plan.interrupted ? ", cut short" : ""));
   }
   bool is_first = true;
   for (const PlannedMemory& it : memories_of(buckets)) {

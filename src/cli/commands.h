@@ -185,10 +185,13 @@ void expect_budget(const PlanCommand& command);
 /// Throws UsageError if there is nothing to plan again, or no report to show it.
 void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs);
 /// Plans again, once for each other option that may lower the peak; each plan may take the time limit. What does
-/// not fit the model is left out. If cancelled, the rest is left out.
-[[nodiscard]] WhatIf what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan);
+/// not fit the model is left out. If cancelled, the rest is left out. `needed` are the bytes that count: the peak, or all
+/// that TensorFlow Lite Micro keeps.
+[[nodiscard]] WhatIf what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan,
+                             Bytes needed);
 /// Of these, what other options alone reach in a short time.
-[[nodiscard]] WhatIf quick_what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan);
+[[nodiscard]] WhatIf quick_what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan,
+                                   Bytes needed);
 /// The pages that are asked for.
 [[nodiscard]] std::vector<base::OutputFile> report_of(const PlanCommand& command,
                                                       const std::vector<Input>& inputs, const Plan& plan,

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <string>
 
 #include "base/file.h"
 #include "base/print.h"
@@ -41,6 +44,30 @@ PlanResult plan_of(const DiffCommand& command, const std::string& file, const Pl
   return make_plan(inputs, options);
 }
 
+/// "The peak grew by 64 bytes (33.3 %), over --max-growth 1%."
+std::string verdict_of(const PlanDifference& difference, std::optional<double> most,
+                       const std::string& max_growth) {
+  const ChangedNumber& peak = difference.numbers.at(0);
+  const std::int64_t before = peak.before.value_or(0), after = peak.after.value_or(0);
+  std::string text = fmt::format("The peak is the same, {} bytes", after);
+  if (before != after) {
+    const std::int64_t change = std::abs(after - before);
+    text = fmt::format("The peak {} by {} bytes", after > before ? "grew" : "shrank", change);
+    if (before > 0)
+      text += fmt::format(" ({:.1f} %)", 100 * static_cast<double>(change) / static_cast<double>(before));
+  }
+  if (most)
+    text += fmt::format(", {} --max-growth {}", difference.growth() > *most ? "over" : "within", max_growth);
+  return text + ".";
+}
+
+/// A name in Markdown, as code: it may have any letters but backquotes.
+std::string code(const std::string& name) {
+  std::string text = base::visible(name);
+  std::ranges::replace(text, '`', '\'');
+  return "`" + text + "`";
+}
+
 }  // namespace
 
 ExitStatus run_diff(const DiffCommand& command) {
@@ -68,6 +95,9 @@ ExitStatus run_diff(const DiffCommand& command) {
   const DifferenceForm form = command.json       ? DifferenceForm::json
                               : command.markdown ? DifferenceForm::markdown
                                                  : DifferenceForm::text;
+  if (command.markdown)
+    base::print(std::cout, "Memory of {}, then {}\n\n**{}**\n\n", code(command.before), code(command.after),
+                verdict_of(difference, most, command.max_growth));
   write_difference(difference, form, std::cout);
   flush_output();
   if (!most || difference.growth() <= *most) return ExitStatus::done;

@@ -154,22 +154,8 @@ class Ways {
   }
 
   void runtime(std::string_view file, Way& way, bool with_plan) {
-    TflmRuntime wanted = device_.pointer_bits == 64 ? tflm_64 : tflm_32;
-    wanted = runtime_for(file, wanted);
-    const KernelRequests requests = kernel_requests(file, wanted);
-    ImportOptions import{.file_shapes = true};
-    import.scratch = requests.scratch;
-    const Input input = parse_input(file, command_.model_file, import);
-    const auto& graph = std::get<Graph>(input.content);
-    Bytes head = tflm_head(graph, OfflineOffsets(graph.tensors.size() - requests.scratch.size()));
-    if (with_plan) {
-      PlanOptions options = options_;
-      options.target = Target::tflm;
-      if (!requests.unknown.empty()) options.order = Order::keep;
-      const PlanResult result = make_plan(input, options);
-      head = std::min(head, plan_for_tflm(graph, result.plan, 0, requests).head);
-    }
-    way.ram = tflm_arena({{file, head, requests.scratch.size()}}, wanted).size;
+    way.ram = arena_for(file, command_.model_file, device_.pointer_bits == 64 ? tflm_64 : tflm_32,
+                        with_plan ? std::optional(options_) : std::nullopt);
     way.flash = static_cast<Bytes>(file.size());
   }
 

@@ -15,7 +15,9 @@
 #include "cli/buckets.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/size_search.h"
 #include "cli/terminal.h"
+#include "cli/typed.h"
 #include "stowage/error.h"
 
 namespace stowage::cli {
@@ -31,11 +33,6 @@ std::optional<std::string> take(const std::string& name, std::vector<std::string
   std::string value = parse_assignment("--dim", *found).second;
   texts.erase(found);
   return value;
-}
-
-std::string range_in_words(const GivenSize& size) {
-  if (!size.least) return std::to_string(size.most);
-  return fmt::format("{}..{}:{}", *size.least, size.most, size.step);
 }
 
 nlohmann::json row_json(const FitQuestion& question, const FrontierRow& row, Bytes capacity) {
@@ -79,7 +76,7 @@ void print_table(const FitQuestion& question, const std::vector<FrontierRow>& ro
 ModelTexts FitQuestion::at(std::optional<std::int64_t> size, const GivenSize& of_second) const {
   ModelTexts texts = others;
   if (size) texts.dims.push_back(fmt::format("{}={}", first, *size));
-  texts.dims.push_back(fmt::format("{}={}", second, range_in_words(of_second)));
+  texts.dims.push_back(fmt::format("{}={}", second, in_digits(of_second)));
   return texts;
 }
 
@@ -132,12 +129,6 @@ std::vector<FrontierRow> answers_to(const FitQuestion& question, const ReadTexts
   }
   if (!rows.empty() && std::ranges::none_of(rows, [](const FrontierRow& it) { return it.rejected.empty(); }))
     throw Error("", rows[0].rejected);
-  if (!rows.empty() && rows[0].rejected.empty() && !rows[0].fit.largest)
-    throw UsageError(
-        fmt::format("--fit {0}: not even the smallest size fits: {1}; in place of --fit, --dim {2}={3} says "
-                    "what may help",
-                    base::quoted(question.second), why_not(*rows[0].fit.next, limit_of(options)),
-                    question.second, rows[0].fit.next->size));
   return rows;
 }
 
@@ -148,14 +139,18 @@ Bytes limit_of(const PlanOptions& options) {
 std::string why_not(const SizedPeak& next, Bytes capacity) {
   if (!next.rejected.empty()) return fmt::format("the model rejects {}: {}", next.size, next.rejected);
   if (next.fits) return fmt::format("{} fits with a plan of its own", next.size);
-  const bool is_proven = next.scope != ClaimScope::offsets && next.lower_bound > capacity;
-  const std::string_view of =
-      next.scope == ClaimScope::order ? "any order of its operators" : "any way to stream it that was tried";
-  return is_proven
-             ? fmt::format("{} does not fit: {} needs at least {} bytes", next.size, of, next.lower_bound)
-             : fmt::format(
-                   "no plan for {} that fits was found: {} bytes were reached, at least {} are needed",
-                   next.size, next.peak, next.lower_bound);
+  if (next.scope == ClaimScope::offsets)
+    return fmt::format(
+        "no plan for {} that fits was found: {} bytes were reached, and nothing proves that less is not "
+        "enough",
+        next.size, next.peak);
+  const std::string_view how = next.scope == ClaimScope::order
+                                   ? "any order of its operators"
+                                   : "by rows, each way that these options allow and stowage knows";
+  if (next.lower_bound > capacity)
+    return fmt::format("{} does not fit: {} needs at least {} bytes", next.size, how, next.lower_bound);
+  return fmt::format("no plan for {} that fits was found: {} bytes were reached; {} needs at least {}",
+                     next.size, next.peak, how, next.lower_bound);
 }
 
 ExitStatus show_frontier(const PlanCommand& command, const PlanOptions& options, const ReadTexts& read) {
@@ -202,7 +197,13 @@ ExitStatus show_frontier(const PlanCommand& command, const PlanOptions& options,
     print_table(question, rows, options, summary_stream(is_taken));
   }
   flush_output();
-  return ExitStatus::done;
+  if (rows.empty() || rows[0].fit.largest || !rows[0].rejected.empty()) return ExitStatus::done;
+  base::print(std::cerr,
+              "stowage: fit: not even the smallest sizes fit: with {}={}, {}; in place of --fit, --dim {}={} "
+              "--dim {}={} says what may help\n",
+              question.first, rows[0].first, why_not(*rows[0].fit.next, capacity), shell_word(question.first),
+              rows[0].first, shell_word(question.second), rows[0].fit.next->size);
+  return ExitStatus::not_met;
 }
 
 }  // namespace stowage::cli

@@ -30,8 +30,8 @@ struct FitQuestion {
 
 using ReadTexts = std::function<Input(const ModelTexts& texts)>;
 
-/// One row for each size of the first dimension, or a single row if there is none. Throws UsageError if not even the
-/// first of them fits.
+/// One row for each size of the first dimension, or a single row if there is none. Where not even the smallest size fits,
+/// the row has no largest one.
 [[nodiscard]] std::vector<FrontierRow> answers_to(const FitQuestion& question, const ReadTexts& read,
                                                   const PlanOptions& options);
 

@@ -21,9 +21,11 @@
 #include "cli/models.h"
 #include "cli/output_files.h"
 #include "cli/package_test.h"
+#include "cli/plan_sizes.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "stowage/error.h"
+#include "stowage/export.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
 
@@ -79,6 +81,15 @@ PlannedPackage package_of_given(const GenerateCommand& command, std::vector<Netw
   print_faults(faults);
   if (faults.empty()) made.package = generate_package(networks, made.planned.plan, wanted);
   return made;
+}
+
+/// What the models leave open: a plan that is given knows it.
+ModelTexts sizes_for(const GenerateCommand& command) {
+  if (command.given_plan.empty()) return command.model;
+  const PlannedSizes sizes = sizes_in(read_plan(command.given_plan), command.inputs, command.model);
+  if (sizes.is_within)
+    throw UsageError("--dim gives sizes within the ranges of the plan; C is for the largest: leave them out");
+  return sizes.texts;
 }
 
 /// A plan of ours, with its C.
@@ -139,7 +150,7 @@ ExitStatus report_failure(const PackageTest& test) {
 
 /// What the plan does not reach.
 void print_shortfalls(const Plan& plan) {
-  if (plan.interrupted) base::print(summary_stream(), "the search for the plan was cut short\n");
+  if (is_cut_short(plan)) base::print(summary_stream(), "the search for the plan was cut short\n");
   for (const LeftOut& it : plan.left_out)
     base::print(summary_stream(), "left out {}: {}{}\n", name_of(it.what), it.why,
                 it.help.empty() ? "" : "; may help: " + it.help);
@@ -151,7 +162,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
   if (!command.given_plan.empty() && command.plan != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
-  std::vector<Network> networks = read_networks(command.inputs, command.model);
+  std::vector<Network> networks = read_networks(command.inputs, sizes_for(command));
   print_notes(inputs_of(networks));
   const std::string name = networks.size() == 1 ? c_name_of(networks[0].input.info.name) : "models";
   const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,

@@ -97,6 +97,12 @@ void write_functions_summary(const FoundFunctions& found, std::ostream& out) {
   }
 }
 
+std::vector<SizeSymbol> symbols_of_functions(const std::string& file) {
+  const base::InputFile text(file);
+  const auto functions = parse_offset_functions(text.bytes());
+  return functions ? functions->symbols : std::vector<SizeSymbol>();
+}
+
 std::optional<SizedFunctions> sized_functions(const std::string& file, const Plan& plan,
                                               const ModelTexts& model) {
   const base::InputFile text(file);
@@ -119,8 +125,8 @@ std::optional<SizedFunctions> sized_functions(const std::string& file, const Pla
   return sized;
 }
 
-void put_in_range(Input& exact, const std::vector<std::string>& models, const SizedFunctions& sized) {
-  std::vector<Input> range = read_models(models, sized.range, Wanted::graph);
+void put_in_range(Input& exact, const std::vector<std::string>& models, const ModelTexts& texts) {
+  std::vector<Input> range = read_models(models, texts, Wanted::graph);
   exact.content = graph_at(std::get<Graph>(std::move(range[0].content)), std::get<Graph>(exact.content));
 }
 

@@ -20,6 +20,7 @@
 #include "cli/frontier.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/size_search.h"
 #include "cli/typed.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -108,6 +109,11 @@ std::string words_of(const std::vector<std::string>& names, std::int64_t size) {
 void print_fit(const std::string& name, const GivenSize& range, const SizeFit& fit,
                const PlanOptions& options) {
   const Bytes capacity = limit_of(options);
+  if (!fit.largest) {
+    base::print(std::cerr, "stowage: fit: no size of {} fits; {}; the plan is for this size\n",
+                base::quoted(name), why_not(*fit.next, capacity));
+    return;
+  }
   base::print(std::cerr, "stowage: fit: every size of {} from {} to {}{} fits, {} bytes; {}\n",
               base::quoted(name), *range.least, *fit.largest,
               range.step > 1 ? fmt::format(" in steps of {}", range.step) : "", fit.peak,
@@ -118,6 +124,62 @@ void print_fit(const std::string& name, const GivenSize& range, const SizeFit& f
     base::print(std::cerr,
                 "stowage: fit: larger sizes that fit alone: {} (of {} that were tried, up to {})\n",
                 fmt::format("{}", fmt::join(fit.larger, ", ")), fit.singles, fit.last_single);
+}
+
+/// A range that the model accepts, to go on with: every size up to 512, unless it rejects the smallest of them. None: it
+/// accepts nothing that was tried.
+std::optional<GivenSize> range_to_go_on(const ReadWithSize& read, const std::vector<SizedPeak>& peaks) {
+  const auto accepts = [&](const GivenSize& size) {
+    try {
+      (void)read(size);
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  if (const GivenSize usual(1, 512); accepts({1, 1}) && accepts(usual)) return usual;
+  const auto last = std::ranges::find_if(peaks.rbegin(), peaks.rend(),
+                                         [](const SizedPeak& it) { return it.rejected.empty(); });
+  if (last == peaks.rend()) return std::nullopt;
+  const auto range = accepted_range(accepts, {1, last->size});
+  return range && accepts(*range) ? range : std::nullopt;
+}
+
+/// The smallest of the peaks.
+Bytes peak_to_go_on(const std::vector<SizedPeak>& peaks) {
+  Bytes least = largest_value;
+  for (const SizedPeak& it : peaks)
+    if (it.rejected.empty()) least = std::min(least, it.peak);
+  return least;
+}
+
+/// Commands that go on with sizes of this range. `least` is a peak that the last of them must allow.
+void print_commands(const PlanCommand& command, const std::vector<std::string>& batches,
+                    const std::vector<std::string>& others, const GivenSize& range, Bytes least) {
+  const bool is_usual = *range.least == 1 && range.step == 1;
+  const auto given = [](const std::string& name, const std::string& size) {
+    return fmt::format(" --dim {}={}", shell_word(name), size);
+  };
+  const std::string size = is_usual ? fmt::format("..{}", range.most) : in_digits(range);
+  std::string go_on, ranges;
+  for (const std::string& name : batches) go_on += given(name, "1");
+  for (const std::string& name : others) ranges += given(name, size);
+  base::print(std::cout, "\none plan for every size {}up to {}{}:\n  {}{}{}\n",
+              is_usual ? "" : fmt::format("from {} ", *range.least), range.most,
+              range.step == 1 ? "" : fmt::format(" in steps of {}", range.step), command.typed, go_on,
+              ranges);
+  for (std::size_t i = 0; i + 1 < others.size(); ++i) go_on += given(others[i], size);
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  if (!is_usual) {
+    const std::int64_t steps = (most - *range.least) / range.step;
+    go_on += given(others.back(), in_digits({*range.least, *range.least + steps * range.step, range.step}));
+  }
+  std::int64_t capacity = 1;  // MiB
+  while (capacity < (least >> 20) + 1 && capacity < most) capacity *= 2;
+  base::print(std::cout, "the largest size that fits {0} MiB:\n  {1}{2} --fit {3} --capacity {0}MiB\n\n",
+              capacity, command.typed, go_on, shell_word(others.back()));
 }
 
 }  // namespace
@@ -155,15 +217,8 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
   if (!why.empty()) base::print(std::cout, "the last rejection: {}\n", why);
   if (const auto formula = formula_of(peaks, others.size() == 1 ? others[0] : "n"))
     base::print(std::cout, "{:>16}        {}, at these sizes\n", "peak =", *formula);
-  std::string go_on;
-  for (const std::string& name : batches) go_on += fmt::format(" --dim {}=1", shell_word(name));
-  std::string ranges;
-  for (const std::string& name : others) ranges += fmt::format(" --dim {}=..512", shell_word(name));
-  base::print(std::cout, "\none plan for every size up to 512:\n  {}{}{}\n", command.typed, go_on, ranges);
-  for (std::size_t i = 0; i + 1 < others.size(); ++i)
-    go_on += fmt::format(" --dim {}=..512", shell_word(others[i]));
-  base::print(std::cout, "the largest size that fits 1 MiB:\n  {}{} --fit {} --capacity 1MiB\n\n",
-              command.typed, go_on, shell_word(others.back()));
+  if (const auto range = range_to_go_on(read, peaks))
+    print_commands(command, batches, others, *range, peak_to_go_on(peaks));
   std::cout.flush();
 }
 
@@ -183,7 +238,9 @@ void fit_dimension(PlanCommand& command, const PlanOptions& options) {
   with_stop.solve.stop = watch.stop();
   const SizeFit fit = answers_to(question, read, with_stop)[0].fit;
   print_fit(question.second, question.range, fit, options);
-  command.model = question.at(std::nullopt, {*question.range.least, *fit.largest, question.range.step});
+  const std::int64_t least = *question.range.least;
+  command.model = question.at(std::nullopt, fit.largest ? GivenSize(least, *fit.largest, question.range.step)
+                                                        : GivenSize(least, least));
 }
 
 }  // namespace stowage::cli

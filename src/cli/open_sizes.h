@@ -20,7 +20,7 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
 [[nodiscard]] ReadTexts reader_of(const PlanCommand& command, const PlanOptions& options);
 
 /// Finds the largest size that --fit asks for, prints what was found to standard error, and makes the range up to it one
-/// of the command's sizes. Throws UsageError if no size fits, and for options that do not go with --fit.
+/// of the command's sizes; if no size fits, the smallest. Throws UsageError for options that do not go with --fit.
 void fit_dimension(PlanCommand& command, const PlanOptions& options);
 
 }  // namespace stowage::cli

@@ -453,7 +453,6 @@ RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed) {
   if (!texts.random_weights.empty())
     options.random_weights =
         static_cast<std::uint64_t>(parse_number("--random-weights", texts.random_weights, 0));
-  options.inputs = parse_inputs(texts.inputs);
   return options;
 }
 

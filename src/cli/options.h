@@ -82,7 +82,7 @@ struct RunTexts {
 /// The size of one memory is a range, A..B. If it is the only one to plan in, a slow unlimited one follows
 /// it.
 [[nodiscard]] SweepOptions parse_sweep_options(const PlanTexts& texts);
-/// Reads the input files. The seed is that of planning.
+/// All but the inputs: `parse_inputs` reads these. The seed is that of planning.
 [[nodiscard]] RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed);
 
 /// The arrays of texts NAME=FILE (--input).

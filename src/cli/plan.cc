@@ -77,14 +77,15 @@ void replace_plans(const std::vector<WantedFile>& files, const Plan& plan, const
 
 /// What else the user has asked for than a low peak.
 void print_objectives(const PlanResult& result, const PlanOptions& options, std::ostream& out) {
+  const std::string_view cut = result.plan.interrupted ? "; the search was cut short" : "";
   if (const auto& it = result.nearness) {
     base::print(
-        out, "\nkept offsets: {} of {} buffers of the earlier plan, {} of {} bytes; at most {} bytes can\n",
-        it->buffers_kept, it->buffers, it->bytes_kept, it->bytes, it->most_bytes_kept);
+        out, "\nkept offsets: {} of {} buffers of the earlier plan, {} of {} bytes; at most {} bytes can{}\n",
+        it->buffers_kept, it->buffers, it->bytes_kept, it->bytes, it->most_bytes_kept, cut);
   }
   if (const auto& it = result.bank_use) {
-    base::print(out, "\nbanks: {} of {} pairs of operands share a bank; at least {} must\n", it->clashes,
-                it->pairs, it->least_clashes);
+    base::print(out, "\nbanks: {} of {} pairs of operands share a bank; at least {} must{}\n", it->clashes,
+                it->pairs, it->least_clashes, cut);
   } else if (options.banks) {
     base::print(out, "\nbanks: no offsets were found within the {} banks of {} bytes\n", options.banks->count,
                 options.banks->size);
@@ -94,10 +95,10 @@ void print_objectives(const PlanResult& result, const PlanOptions& options, std:
 /// What may help a plan that needs too many bytes: what was tried, what is cheap to try, and what the plan says
 /// about itself.
 std::vector<Remedy> remedies_for(const PlanCommand& command, const std::vector<Input>& inputs,
-                                 const PlanOptions& options, const Plan& plan, WhatIf tried) {
+                                 const PlanOptions& options, const Plan& plan, Bytes needed, WhatIf tried) {
   const bool has_graph =
       std::ranges::any_of(inputs, [](const Input& it) { return std::holds_alternative<Graph>(it.content); });
-  if (!command.what_if && has_graph) tried = quick_what_if(command, options, plan);
+  if (!command.what_if && has_graph) tried = quick_what_if(command, options, plan, needed);
   std::vector<Remedy> remedies = std::move(tried.tried);
   const auto is_tried = [count = remedies.size(), &remedies](const Remedy& it) {
     const auto tried_ones = std::span(remedies).first(count);
@@ -188,18 +189,24 @@ std::optional<Bytes> missed_size(const PlanCommand& command, const PlanResult& r
   return budget && needed > *budget ? budget : std::nullopt;
 }
 
-/// What TensorFlow Lite Micro needs for a model that may be for it.
-void write_runtime(const PlanCommand& command, const Plan& plan, std::ostream& out, std::string_view before) {
+/// What TensorFlow Lite Micro needs for a model that may be for it. It has the shapes of the file: with others, nothing.
+void write_runtime(const PlanCommand& command, const PlanOptions& options, const Plan& plan,
+                   std::ostream& out, std::string_view before) {
   if (plan.models.size() != 1 || plan.models[0].format != ModelFormat::tflite) return;
+  const ModelTexts& given = command.model;
+  if (!given.dims.empty() || !given.shapes.empty() || !given.bounds.empty() || !given.values.empty()) return;
   const std::string file = parse_models(command.inputs)[0].file;
-  const std::optional<Bytes> bytes = own_arena_of(file);
-  if (!bytes) return;
+  const std::optional<RuntimeArenas> arenas = arenas_of(file, options.solve);
+  if (!arenas) return;
   out << before;
-  base::print(
-      out,
-      "TensorFlow Lite Micro needs a tensor_arena of {} bytes for this model by itself (pointers of 32 "
-      "bits); `stowage tflm {}` plans for it\n",
-      *bytes, shell_word(file));
+  base::print(out,
+              "TensorFlow Lite Micro needs a tensor_arena of {} bytes for this model by itself (tensors and "
+              "what it keeps, "
+              "pointers of 32 bits); `stowage tflm {}` plans for it: {}\n",
+              arenas->own, shell_word(file),
+              arenas->planned < arenas->own
+                  ? fmt::format("{} bytes, {} fewer", arenas->planned, arenas->own - arenas->planned)
+                  : "as many");
 }
 
 bool has_standard_output(const std::vector<base::OutputFile>& outputs) {
@@ -302,14 +309,14 @@ ExitStatus run_plan(const PlanCommand& given) {
                                            command.prefix.empty() ? "stowage" : command.prefix, out);
                        }});
   }
+  const Bytes needed = tflm ? planned.arena.size : result.plan.summary.peak;
   WhatIf others;
   if (command.what_if) {
     options.solve.progress = progress_line();
-    others = what_if(command, options, result.plan);
+    others = what_if(command, options, result.plan, needed);
     clear_progress_line();
   }
   if (others.faulty) return report_own_fault(*others.faulty);
-  const Bytes needed = tflm ? planned.arena.size : result.plan.summary.peak;
   const std::optional<Bytes> most_bytes = missed_size(command, result, planned, needed);
   if (most_bytes)
     std::ranges::move(spill_remedies(result.plan, *most_bytes, options.solve),
@@ -321,12 +328,12 @@ ExitStatus run_plan(const PlanCommand& given) {
   std::ostream& out = summary_stream(has_standard_output(outputs));
   const bool is_met = !most_bytes;
   std::vector<Remedy> remedies;
-  if (!is_met) remedies = remedies_for(command, inputs, options, result.plan, std::move(others));
+  if (!is_met) remedies = remedies_for(command, inputs, options, result.plan, needed, std::move(others));
   ExitStatus budget = ExitStatus::done;
   if (!command.budget.empty()) {
     std::ostream& line = has_standard_output(outputs) ? std::cerr : std::cout;
     budget = print_budget(command, result.plan, line, needed);
-    if (!tflm) write_runtime(command, result.plan, line, "");
+    if (!tflm) write_runtime(command, options, result.plan, line, "");
   } else if (command.print_loops) {
     write_loops(result.plan, std::cout);
   } else if (command.json) {
@@ -340,7 +347,7 @@ ExitStatus run_plan(const PlanCommand& given) {
     print_objectives(result, options, out);
     if (functions) write_functions_summary(*functions, out);
     write_tflm_output(planned, command, inputs, out);
-    if (!tflm) write_runtime(command, result.plan, out, "\n");
+    if (!tflm) write_runtime(command, options, result.plan, out, "\n");
   }
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output_files.h"
+#include "cli/plan_sizes.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/version.h"
@@ -47,8 +48,9 @@ std::optional<ReportedPlan> checked_plan(const ReportCommand& command, const std
   if (command.models.empty()) {
     faults = check_plan(reported.plan);
   } else {
-    const std::vector<Input> inputs =
-        read_models(command.models, command.model, wanted_to_check(reported.plan));
+    const PlannedSizes sizes = sizes_in(reported.plan, command.models, command.model);
+    const std::vector<Input> inputs = read_models(command.models, sizes.is_within ? sizes.range : sizes.texts,
+                                                  wanted_to_check(reported.plan));
     faults = check_plan(reported.plan, inputs);
     reported.graphs = graphs_of(inputs);
   }
@@ -78,7 +80,7 @@ ExitStatus print_budget(const PlanCommand& command, const Plan& plan, std::ostre
   const Bytes budget = base::parse_size(command.budget).value_or(0);
   std::string names;
   for (const ModelInfo& model : plan.models) names += (names.empty() ? "" : "+") + model.name;
-  std::string remarks = plan.interrupted ? ", cut short" : "";
+  std::string remarks = is_cut_short(plan) ? ", cut short" : "";
   for (const LeftOut& it : plan.left_out) remarks += fmt::format(", without {}", name_of(it.what));
   base::print(out, "{}: {} needs {} bytes of {}, {} bytes {}{}\n",
               needed > budget ? "over budget" : "within budget", names, needed, budget,

@@ -22,6 +22,7 @@
 #include "cli/models.h"
 #include "cli/offset_functions.h"
 #include "cli/output_files.h"
+#include "cli/plan_sizes.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "stowage/error.h"
@@ -38,23 +39,40 @@ struct Planned {
   ExitStatus status = ExitStatus::done;
 };
 
-/// The plan that is given. One with functions runs at the sizes that --dim gives, in the offsets of these; with a range
-/// of sizes it runs in the offsets of the largest. `networks` become those that the plan is for.
-Plan given_plan(const RunCommand& command, const Bucket* bucket, std::vector<Network>& networks) {
-  if (bucket != nullptr) return bucket->plan;
-  Plan plan = read_plan(command.given_plan);
-  const auto sized = sized_functions(command.given_plan, plan, command.model);
-  if (!sized) return plan;
-  std::vector<Network> range = read_networks(command.inputs, sized->range);
-  range[0].input.content = graph_at(range[0].graph(), networks[0].graph());
-  networks = std::move(range);
-  return plan_at(plan, sized->functions, sized->values, networks[0].graph());
+/// A plan that is given, and the sizes to read its models at.
+struct GivenPlan {
+  Plan plan{};
+  std::optional<SizedFunctions> functions{};
+  PlannedSizes sizes{};
+};
+
+GivenPlan read_given(const RunCommand& command, const ModelTexts& model, const Bucket* bucket) {
+  if (bucket != nullptr)
+    return {.plan = bucket->plan, .sizes = sizes_in(bucket->plan, command.inputs, model)};
+  GivenPlan given{.plan = read_plan(command.given_plan)};
+  const std::vector<SizeSymbol> symbols = symbols_of_functions(command.given_plan);
+  given.sizes = sizes_in(given.plan, command.inputs, model, symbols);
+  given.functions = sized_functions(command.given_plan, given.plan, given.sizes.texts);
+  return given;
 }
 
-Planned plan_for(const RunCommand& command, const Bucket* bucket, std::vector<Network>& networks,
+/// The plan for `networks`, which were read at its sizes. One for a range runs at the sizes that --dim gives: with
+/// functions in the offsets of these, otherwise in its own. `networks` become those that the plan is for.
+Plan plan_at_sizes(const RunCommand& command, GivenPlan given, std::vector<Network>& networks) {
+  if (!given.functions && !given.sizes.is_within) return std::move(given.plan);
+  std::vector<Network> range =
+      read_networks(command.inputs, given.functions ? given.functions->range : given.sizes.range);
+  range[0].input.content = graph_at(range[0].graph(), networks[0].graph());
+  networks = std::move(range);
+  const Graph& graph = networks[0].graph();
+  return given.functions ? plan_at(given.plan, given.functions->functions, given.functions->values, graph)
+                         : plan_at(given.plan, graph);
+}
+
+Planned plan_for(const RunCommand& command, std::optional<GivenPlan> given, std::vector<Network>& networks,
                  const InterruptWatch& watch) {
-  if (!command.given_plan.empty()) {
-    Planned planned{given_plan(command, bucket, networks)};
+  if (given) {
+    Planned planned{plan_at_sizes(command, *std::move(given), networks)};
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
     if (!faults.empty()) note_other_models(planned.plan, inputs_of(networks));
     print_faults(faults);
@@ -156,13 +174,22 @@ ExitStatus run_run(const RunCommand& command) {
   const std::optional<Buckets> buckets =
       command.given_plan.empty() ? std::nullopt : read_buckets(command.given_plan);
   ModelTexts model = command.model;
-  for (const auto& [name, array] : options.inputs) model.inputs.push_back(name);
+  for (const std::string& text : command.run.inputs)
+    model.inputs.push_back(parse_assignment("--input", text).first);
+  if (buckets) options.inputs = parse_inputs(command.run.inputs);  // their shapes may choose the bucket
   const Bucket* const bucket = buckets ? &chosen_bucket(*buckets, command.inputs, options, model) : nullptr;
+  std::optional<GivenPlan> given;
+  if (!command.given_plan.empty()) {
+    given = read_given(command, model, bucket);
+    model = given->sizes.texts;
+  }
   std::vector<Network> networks = read_networks(command.inputs, model);
   print_notes(inputs_of(networks));
+  expect_inputs(networks, model.inputs);
+  if (!buckets) options.inputs = parse_inputs(command.run.inputs);
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
-  const Planned planned = plan_for(command, bucket, networks, watch);
+  const Planned planned = plan_for(command, std::move(given), networks, watch);
   if (planned.status != ExitStatus::done) return planned.status;
   options.stop = watch.stop();
   options.progress = progress_line();

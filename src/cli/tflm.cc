@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <iostream>
 
@@ -103,16 +104,34 @@ TflmRuntime parse_runtime(const std::string& runtime, const std::string& kernels
   return result;
 }
 
-std::optional<Bytes> own_arena_of(const std::string& name) {
+Bytes arena_for(std::string_view file, const std::string& name, const TflmRuntime& wanted,
+                std::optional<PlanOptions> options) {
+  const TflmRuntime runtime = runtime_for(file, wanted);
+  const KernelRequests requests = kernel_requests(file, runtime);
+  ImportOptions import = sizes_of_file;
+  import.scratch = requests.scratch;
+  const Input input = parse_input(file, name, import);
+  const auto& graph = std::get<Graph>(input.content);
+  Bytes head = tflm_head(graph, OfflineOffsets(graph.tensors.size() - requests.scratch.size()));
+  if (options) {
+    options->target = Target::tflm;
+    if (!requests.unknown.empty()) options->order = Order::keep;
+    const PlanResult result = make_plan(input, *options);
+    head = std::min(head, plan_for_tflm(graph, result.plan, 0, requests).head);
+  }
+  return tflm_arena({{file, head, requests.scratch.size()}}, runtime).size;
+}
+
+std::optional<RuntimeArenas> arenas_of(const std::string& name, SolveOptions solve) {
+  solve.time_limit = std::min<std::chrono::duration<double>>(solve.time_limit, std::chrono::seconds(1));
+  if (solve.effort) solve.effort = *solve.effort / 4;
+  solve.progress = {};
+  PlanOptions options;
+  options.solve = std::move(solve);
   try {
     const base::InputFile file(name);
-    const TflmRuntime runtime = runtime_for(file.bytes(), tflm_32);
-    ImportOptions options = sizes_of_file;
-    options.scratch = kernel_requests(file.bytes(), runtime).scratch;
-    const Input input = parse_input(file.bytes(), name, options);
-    const auto& graph = std::get<Graph>(input.content);
-    const Bytes head = tflm_head(graph, OfflineOffsets(graph.tensors.size() - options.scratch.size()));
-    return tflm_arena({{file.bytes(), head, options.scratch.size()}}, runtime).size;
+    return RuntimeArenas{.own = arena_for(file.bytes(), name, tflm_32, std::nullopt),
+                         .planned = arena_for(file.bytes(), name, tflm_32, std::move(options))};
   } catch (const UsageError&) {
     return std::nullopt;
   } catch (const Error&) {
@@ -253,8 +272,9 @@ std::string TflmPlanning::what_would_gain(const PlanOptions& options, const Plan
   try {
     const Plan streamed = make_plan({read_network(sources_[0], sizes_of_file).input}, rows).plan;
     if (streamed.summary.peak >= plan.summary.peak) return "rows (--stream) would need as much";
-    return fmt::format("rows would need {} bytes, with kernels such as `stowage generate --stream` writes",
-                       streamed.summary.peak);
+    return fmt::format(
+        "rows would need {} bytes for tensors, with kernels such as `stowage generate --stream` writes",
+        streamed.summary.peak);
   } catch (const UsageError&) {
     return "it cannot run by rows (--stream) either";
   } catch (const Error&) {
@@ -330,6 +350,10 @@ void write_tflm_output(const TflmOutput& output, const PlanCommand& command, con
   write_arena(output.arena, runtime, out);
   base::print(out, "{:<13}{} bytes with pointers of {} bits\n", "", output.other_arena.size,
               8 * other.pointer_bytes);
+  if (output.capacity)
+    base::print(out,
+                "{:<13}of {} bytes that --capacity gives it; what the tail leaves is the capacity above\n",
+                "", *output.capacity);
   if (!output.without_gain.empty())
     base::print(out, "{:<13}nothing: TensorFlow Lite Micro plans this as well; {}\n", "gained",
                 output.without_gain);

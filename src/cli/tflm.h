@@ -80,9 +80,19 @@ class TflmPlanning {
 /// The runtime of --runtime and --kernels. Throws UsageError for unknown names.
 [[nodiscard]] TflmRuntime parse_runtime(const std::string& runtime, const std::string& kernels);
 
-/// The arena that TensorFlow Lite Micro with pointers of 32 bits needs without a plan of ours; none if the file has what
-/// it cannot run.
-[[nodiscard]] std::optional<Bytes> own_arena_of(const std::string& file);
+/// The tensor_arena that the runtime needs for a file: with `options` by a plan of ours that it can follow, otherwise by
+/// its own. Throws Error and UsageError for what it cannot run.
+[[nodiscard]] Bytes arena_for(std::string_view file, const std::string& name, const TflmRuntime& runtime,
+                              std::optional<PlanOptions> options);
+
+/// What TensorFlow Lite Micro with pointers of 32 bits needs for a file.
+struct RuntimeArenas {
+  Bytes own = 0;      ///< By its own plan.
+  Bytes planned = 0;  ///< By one of ours.
+};
+
+/// None if the file has what it cannot run. Planning takes at most a second, or a quarter of the effort.
+[[nodiscard]] std::optional<RuntimeArenas> arenas_of(const std::string& file, SolveOptions solve);
 
 /// Creates the missing directories of these files.
 void make_directories_for(const std::vector<PlannedFile>& files);

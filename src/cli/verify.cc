@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/models.h"
 #include "cli/offset_functions.h"
+#include "cli/plan_sizes.h"
 #include "cli/terminal.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
@@ -27,6 +30,36 @@ nlohmann::json verdict_of(const Faults& faults, const VerifyCommand& command) {
   return {{"valid", faults.empty()}, {"checked_with_model", !command.models.empty()}, {"faults", words}};
 }
 
+/// The plan becomes the one for the sizes that --dim gives within its ranges.
+Faults check_with_models(const VerifyCommand& command, Plan& plan) {
+  const std::vector<SizeSymbol> symbols = symbols_of_functions(command.plan_file);
+  const PlannedSizes sizes = sizes_in(plan, command.models, command.model, symbols);
+  std::vector<Input> inputs = read_models(command.models, sizes.texts, wanted_to_check(plan));
+  if (const auto sized = sized_functions(command.plan_file, plan, sizes.texts)) {
+    put_in_range(inputs[0], command.models, sized->range);
+    plan = plan_at(plan, sized->functions, sized->values, std::get<Graph>(inputs[0].content));
+  } else if (sizes.is_within) {
+    put_in_range(inputs[0], command.models, sizes.range);
+    plan = plan_at(plan, std::get<Graph>(inputs[0].content));
+  }
+  Faults faults = check_plan(plan, inputs);
+  if (!faults.empty()) note_other_models(plan, inputs);
+  return faults;
+}
+
+/// What else than the sizes of the buckets the models need, also from the plans.
+ModelTexts texts_of_buckets(const Buckets& buckets, const VerifyCommand& command) {
+  ModelTexts texts = command.model;
+  if (buckets.all.empty()) return texts;
+  const Bucket& first = buckets.all.front();
+  std::vector<std::string> own;
+  for (const auto& [name, size] : first.sizes) own.push_back(fmt::format("{}={}", name, size));
+  texts.dims.insert(texts.dims.end(), own.begin(), own.end());
+  texts = sizes_in(first.plan, command.models, texts).texts;
+  for (const std::string& it : own) std::erase(texts.dims, it);
+  return texts;
+}
+
 /// The models are read at the sizes that the file names.
 ExitStatus verify_buckets(const Buckets& buckets, const VerifyCommand& command) {
   Faults faults;
@@ -34,7 +67,7 @@ ExitStatus verify_buckets(const Buckets& buckets, const VerifyCommand& command) 
     faults = check_buckets(buckets);
   } else {
     const Wanted wanted = buckets.all.empty() ? Wanted::graph : wanted_to_check(buckets.all.front().plan);
-    faults = check_buckets(buckets, reader_of(command.models, command.model, wanted));
+    faults = check_buckets(buckets, reader_of(command.models, texts_of_buckets(buckets, command), wanted));
   }
   Bytes peak = 0;
   for (const Bucket& it : buckets.all) peak = std::max(peak, it.plan.summary.peak);
@@ -68,15 +101,8 @@ ExitStatus run_verify(const VerifyCommand& command) {
     // Nothing else is checked: functions that are wrong have no sizes.
   } else if (command.models.empty()) {
     faults = check_plan(plan);
-  } else if (const auto sized = sized_functions(command.plan_file, plan, command.model)) {
-    std::vector<Input> inputs = read_models(command.models, command.model, wanted_to_check(plan));
-    put_in_range(inputs[0], command.models, *sized);
-    plan = plan_at(plan, sized->functions, sized->values, std::get<Graph>(inputs[0].content));
-    faults = check_plan(plan, inputs);
   } else {
-    const std::vector<Input> inputs = read_models(command.models, command.model, wanted_to_check(plan));
-    faults = check_plan(plan, inputs);
-    if (!faults.empty()) note_other_models(plan, inputs);
+    faults = check_with_models(command, plan);
   }
   if (command.json) {
     nlohmann::json document = verdict_of(faults, command);

@@ -30,8 +30,8 @@ std::string in_units(Bytes bytes) {
 class Trials {
  public:
   /// A plan that fits its capacity need not be the lowest one: the only memory has none here.
-  Trials(const PlanCommand& command, const PlanOptions& options, const Plan& plan)
-      : command_(command), options_(options), plan_(plan), typed_(command.typed) {
+  Trials(const PlanCommand& command, const PlanOptions& options, const Plan& plan, Bytes needed)
+      : command_(command), options_(options), plan_(plan), needed_(needed), typed_(command.typed) {
     if (!command.plan.capacity.empty()) options_.memories[0].capacity.reset();
     std::vector<std::string> left_out{" --what-if"};
     for (const WantedFile& it : command.files())
@@ -141,17 +141,27 @@ class Trials {
     }
   }
 
-  /// TensorFlow Lite Micro runs whole operators; C of ours does not.
+  /// TensorFlow Lite Micro runs whole operators; C of ours does not, and it keeps nothing in the arena but tensors.
   void generated_code() {
     if (command_.inputs.size() != 1) return;
-    try_option("C that runs the network row by row",
-               fmt::format("stowage generate {} --stream --io rows -o DIRECTORY",
-                           shell_word(parse_models(command_.inputs)[0].file)),
-               [](PlanOptions& it) {
-                 it.target = Target::any;
-                 it.stream.emplace();
-                 it.io = Io::rows;
-               });
+    PlanOptions options = options_;
+    options.target = Target::any;
+    options.stream.emplace();
+    options.io = Io::rows;
+    const std::optional<Plan> made = planned(command_.model, options);
+    if (!made) return;
+    const Bytes bytes = made->summary.peak;
+    result_.tried.push_back(
+        {Verdict::found,
+         fmt::format("C that runs the network row by row, with {} for tensors and no runtime",
+                     in_bytes(bytes)),
+         fmt::format(
+             "Its arena needs {} for tensors. The tensor_arena needs {}: {} for tensors, the rest for what "
+             "TensorFlow Lite Micro keeps.",
+             in_bytes(bytes), in_bytes(needed_), in_bytes(plan_.summary.peak)),
+         needed_ - bytes,
+         fmt::format("stowage generate {} --stream --io rows -o DIRECTORY",
+                     shell_word(parse_models(command_.inputs)[0].file))});
   }
 
   void granules() {
@@ -279,18 +289,19 @@ class Trials {
   const PlanCommand& command_;
   PlanOptions options_;
   const Plan& plan_;
+  Bytes needed_;
   std::string typed_;
   WhatIf result_{};
 };
 
 }  // namespace
 
-WhatIf what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan) {
-  return Trials(command, options, plan).all();
+WhatIf what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan, Bytes needed) {
+  return Trials(command, options, plan, needed).all();
 }
 
-WhatIf quick_what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan) {
-  return Trials(command, options, plan).quick();
+WhatIf quick_what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan, Bytes needed) {
+  return Trials(command, options, plan, needed).quick();
 }
 
 }  // namespace stowage::cli

@@ -326,35 +326,44 @@ std::string bound_of(const Plan& plan) {
   return claim == plan.claims.end() ? text : text + fmt::format(", {} in any", readable(claim->lower_bound));
 }
 
-std::string gap_of(const Plan& plan) {
-  const auto percent = exporting::gap_in_percent(plan.summary);
-  if (!percent) return "not proven optimal";
-  if (plan.summary.peak > plan.summary.lower_bound) return *percent + " %, not proven optimal";
-  switch (exporting::proof_of(plan)) {
-    case exporting::Proof::plan:
-      return *percent + " %, proven optimal";
-    case exporting::Proof::operators:
-      return *percent + " %, proven optimal for whole operators";
-    case exporting::Proof::memories:
-      return fmt::format("{} %, proven optimal for {}these memories", *percent,
-                         plan.tensors.empty() ? "" : "this order and ");
-    default:
-      return *percent + " %, proven optimal for this order and sharing";
-  }
-}
+/// Whether the peak is proven to be the least, of some scope.
+bool is_proven(const Plan& plan) { return exporting::proof_of(plan) != exporting::Proof::nothing; }
 
 /// Whether the search has ended because the plan fits.
 bool has_stopped(const Plan& plan) {
   if (plan.memories.size() != 1 || plan.interrupted) return false;
-  const bool is_proven = std::ranges::any_of(plan.claims, [&](const Claim& it) {
+  const bool has_proof = std::ranges::any_of(plan.claims, [&](const Claim& it) {
     return it.proven_optimal && (!is_streamed(plan) || it.scope == ClaimScope::stream);
   });
-  if (is_proven) return false;
+  if (has_proof) return false;
   const auto& capacity = plan.memories[0].memory.capacity;
   return capacity && plan.memories[0].peak <= *capacity;
 }
 
 }  // namespace
+
+std::string proof_in_words(const Plan& plan) {
+  const auto proven = [&](std::string_view scope, std::string_view rest) {
+    return fmt::format("proven optimal for {}{}", scope,
+                       plan.interrupted ? fmt::format("; the search for {} was cut short", rest) : "");
+  };
+  switch (exporting::proof_of(plan)) {
+    case exporting::Proof::nothing:
+      return "not proven optimal";
+    case exporting::Proof::plan:
+      return "proven optimal";
+    case exporting::Proof::operators:
+      return proven("whole operators", "rows");
+    case exporting::Proof::memories:
+      return proven(plan.tensors.empty() ? "these memories" : "this order and these memories", "others");
+    default:
+      return proven("this order and sharing", "others");
+  }
+}
+
+bool is_cut_short(const Plan& plan) {
+  return plan.interrupted && exporting::proof_of(plan) != exporting::Proof::plan;
+}
 
 void write_summary(const Plan& plan, std::ostream& out) {
   const Summary& summary = plan.summary;
@@ -380,16 +389,18 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("peak", readable(summary.peak));
   write_split(plan, row);
   row("lower bound", bound_of(plan));
-  row("gap", gap_of(plan));
+  const auto gap = exporting::gap_in_percent(summary);
+  row("gap", (gap ? *gap + " %, " : "") + proof_in_words(plan));
   if (has_stopped(plan)) row("stopped", "it fits; without --capacity the search goes on");
   write_order_searches(plan, row);
   write_streamed(plan, row);
   write_left_out(plan, row);
   if (summary.cost > 0)
     row("traffic cost",
-        fmt::format("{}, no choice of memories has less than {}", summary.cost, summary.cost_bound));
+        fmt::format("{}, no choice of memories has less than {}{}", summary.cost, summary.cost_bound,
+                    plan.interrupted && summary.cost > summary.cost_bound ? ", cut short" : ""));
   for (const auto& [what, value] : exporting::rows_of_pools(plan)) row(what, value);
-  row("strategy", summary.strategy + (plan.interrupted ? ", cut short" : ""));
+  row("strategy", summary.strategy + (plan.interrupted && !is_proven(plan) ? ", cut short" : ""));
   for (const auto& [what, value] : exporting::rows_of_tunings(plan)) row(what, value);
   row("seconds", fmt::format("{:.4f}", summary.seconds));
   for (const PlannedMemory& memory : plan.memories) {

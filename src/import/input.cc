@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/file.h"
@@ -117,6 +118,23 @@ void make_names_printable(Graph& graph, const std::string& model) {
   }
 }
 
+/// Which input is empty because a dimension is given as 0. That is right, and seldom meant.
+void note_empty_inputs(Input& input, const ImportOptions& options) {
+  const auto* const graph = std::get_if<Graph>(&input.content);
+  if (graph == nullptr) return;
+  const auto zero = std::ranges::find_if(options.dims, [](const auto& it) { return it.second.most == 0; });
+  if (zero == options.dims.end()) return;
+  for (const TensorId t : graph->subgraphs.at(0).inputs) {
+    const Tensor& tensor = graph->tensors[t];
+    if (!tensor.shape) continue;
+    const auto axis = std::ranges::find(*tensor.shape, 0);
+    if (axis == tensor.shape->end()) continue;
+    input.note += fmt::format("{}{}=0 makes {} empty (axis {})", input.note.empty() ? "" : "; ", zero->first,
+                              base::quoted(tensor.name), axis - tensor.shape->begin());
+    return;
+  }
+}
+
 Input read_input_of(import::Source source, const std::string& name, const ImportOptions& options) {
   const std::filesystem::path file(name);
   source.folder = file.parent_path();
@@ -125,6 +143,7 @@ Input read_input_of(import::Source source, const std::string& name, const Import
     Input input = read(source, file, format, options);
     input.info = info_of(file, format);
     if (auto* const graph = std::get_if<Graph>(&input.content)) make_names_printable(*graph, input.info.name);
+    note_empty_inputs(input, options);
     return input;
   } catch (const OpenSizesError& error) {
     throw error.in_file(name);
@@ -141,6 +160,7 @@ Network read_network_of(import::Source source, const std::string& name, const Im
     Network network = read_to_run(source, format, options);
     network.input.info = info_of(file, format);
     make_names_printable(std::get<Graph>(network.input.content), network.input.info.name);
+    note_empty_inputs(network.input, options);
     add_rows(network);
     return network;
   } catch (const OpenSizesError& error) {

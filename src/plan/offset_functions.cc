@@ -433,33 +433,56 @@ Graph graph_at(Graph range, const Graph& exact) {
   return range;
 }
 
-Plan plan_at(const Plan& plan, const OffsetFunctions& functions, std::span<const std::int64_t> values,
-             const Graph& at) {
-  const OffsetsAt offsets = offsets_at(functions, values);
-  if (at.tensors.size() != plan.tensors.size()) reject_other_tensors();
-  plan::Draft draft{.plan = plan, .order = plan.summary.order};
+namespace {
+
+/// The plan with the tensors of the network at some sizes. Buffers and offsets are those of `draft`.
+Plan finished_at(plan::Draft draft, const Graph& at) {
   Plan& own = draft.plan;
+  if (at.tensors.size() != own.tensors.size()) reject_other_tensors();
+  std::vector<Memory> memories;
+  for (const PlannedMemory& it : own.memories) memories.push_back(it.memory);
+  const double seconds = own.summary.seconds;
+  draft.order = own.summary.order;
+  draft.placement.strategy = own.summary.strategy;
+  draft.alignments.assign(own.models.size(), memories[0].alignment);
   own.memories.clear();
   own.claims.clear();
   own.order_searches.clear();
   own.order_profile.reset();
   own.savings.reset();
   for (std::size_t t = 0; t < own.tensors.size(); ++t) own.tensors[t].tensor = at.tensors[t];
-  for (std::size_t b = 0; b < own.buffers.size(); ++b) {
-    Buffer& buffer = own.buffers[b];
+  count_copies(at, own);
+  Plan finished = plan::finish(std::move(draft), memories);
+  finished.summary.seconds = seconds;
+  return finished;
+}
+
+}  // namespace
+
+Plan plan_at(const Plan& plan, const OffsetFunctions& functions, std::span<const std::int64_t> values,
+             const Graph& at) {
+  const OffsetsAt offsets = offsets_at(functions, values);
+  plan::Draft draft{.plan = plan};
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    Buffer& buffer = draft.plan.buffers[b];
     const Lifetime life = pack::life_of(buffer);
     buffer.size = offsets.sizes[b];
     buffer.pieces = {{0, buffer.size, life}};
     draft.placement.places.push_back({0, offsets.offsets[b]});
   }
-  count_copies(at, own);
-  draft.placement.strategy = plan.summary.strategy;
-  draft.alignments.assign(own.models.size(), plan.memories[0].memory.alignment);
-  std::vector<Memory> memories;
-  for (const PlannedMemory& it : plan.memories) memories.push_back(it.memory);
-  Plan finished = plan::finish(std::move(draft), memories);
-  finished.summary.seconds = plan.summary.seconds;
-  return finished;
+  return finished_at(std::move(draft), at);
+}
+
+Plan plan_at(const Plan& plan, const Graph& at) {
+  const auto has_weights = [](const PlannedMemory& it) { return it.memory.role == MemoryRole::weights; };
+  if (plan.models.size() != 1 || is_streamed(plan) || !plan.slots.empty() ||
+      std::ranges::any_of(plan.memories, has_weights))
+    throw UsageError(
+        "a plan of several models, by rows, in slots or with weights runs at the largest of its sizes only: "
+        "give its ranges");
+  plan::Draft draft{.plan = plan};
+  draft.placement.places = plan.places;
+  return finished_at(std::move(draft), at);
 }
 
 std::string text_of(const OffsetFunctions& functions, std::size_t term) {

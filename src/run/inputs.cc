@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "model/elements.h"
 #include "stowage/error.h"
@@ -55,8 +56,10 @@ std::vector<Provided> named(const std::string& name, const std::vector<Provided>
     models.insert(it.model);
   }
   if (found.empty()) {
-    throw UsageError(fmt::format("--input {}: {} no such input, expected one of {}", base::quoted(name),
-                                 is_alone ? "the network has" : "the networks have", fmt::join(names, ", ")));
+    const std::vector<std::string> words(names.begin(), names.end());
+    throw UsageError(fmt::format("--input {}: {} no such input, expected one of {}{}", base::quoted(name),
+                                 is_alone ? "the network has" : "the networks have", fmt::join(names, ", "),
+                                 base::did_you_mean(name, words)));
   }
   if (models.size() > 1) {
     names.clear();
@@ -106,6 +109,11 @@ std::set<std::pair<std::size_t, TensorId>> fed_tensors(std::span<const Network* 
 }
 
 }  // namespace
+
+void expect_names(std::span<const Network* const> networks, std::span<const std::string> names) {
+  const std::vector<Provided> all = provided_by_caller(networks);
+  for (const std::string& name : names) (void)named(name, all, networks.size() == 1);
+}
 
 GivenInputs given_inputs(std::span<const Network* const> networks, const Plan& plan,
                          const RunOptions& options) {

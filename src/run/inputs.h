@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@ using GivenInputs = std::map<std::pair<std::size_t, TensorId>, const Array*>;
 /// models have, an input that is given twice or fed by another model, and an array that does not fit.
 [[nodiscard]] GivenInputs given_inputs(std::span<const Network* const> networks, const Plan& plan,
                                        const RunOptions& options);
+
+/// Throws UsageError for names that no model or several models have.
+void expect_names(std::span<const Network* const> networks, std::span<const std::string> names);
 
 /// The value of an input or a state: that of the options, else its own initial value or random numbers.
 [[nodiscard]] std::vector<std::byte> value_of(const Network& network, TensorId tensor, const Array* given,

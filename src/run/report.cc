@@ -13,6 +13,7 @@
 #include "export/json.h"
 #include "export/readable.h"
 #include "run/parts.h"
+#include "stowage/export.h"
 #include "stowage/run.h"
 
 namespace stowage {
@@ -138,7 +139,7 @@ void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
   for (const ModelInfo& model : plan.models)
     row("model", fmt::format("{}{} ({})", plan.models.size() == 1 ? "" : model.name + ": ", model.source,
                              name_of(model.format)));
-  if (plan.interrupted) row("plan", "its search was cut short");
+  if (is_cut_short(plan)) row("plan", "its search was cut short");
   for (const LeftOut& it : plan.left_out)
     row("plan", fmt::format("without {}: {}", name_of(it.what), it.why));
   const std::vector<Bytes> ends = planned_ends(plan);

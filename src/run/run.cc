@@ -119,6 +119,10 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
   return result;
 }
 
+void expect_inputs(std::span<const Network> networks, std::span<const std::string> names) {
+  run::expect_names(pointers_to(networks), names);
+}
+
 RunResult run_plan(std::span<const Network> networks, const Plan& plan, const RunOptions& options) {
   static_cast<void>(run::given_inputs(pointers_to(networks), plan, options));  // before kernels are prepared
   const KernelSet kernels = is_streamed(plan) ? KernelSet::plain : options.kernels;

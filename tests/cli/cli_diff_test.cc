@@ -91,6 +91,28 @@ TEST(CliDiff, EachMemoryHasItsPeakAndTraffic) {
   EXPECT_TRUE(numbers.contains("traffic cost"));
 }
 
+/// A comment in a review says first of what it is, and how it ends.
+TEST(CliDiff, MarkdownBeginsWithFilesAndVerdict) {
+  const testing::TemporaryDirectory directory;
+  directory.write("before.json", chain({"x", "a"}));
+  directory.write("after.json", chain({"x", "a", "b", "c"}));
+  const auto diff = [&](const Names& more) {
+    Names arguments{"diff", "before.json", "after.json", "--markdown", "--alias", "none", "--align", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return testing::run_stowage(directory.path(), arguments).output;
+  };
+  const std::string same = "Memory of `before.json`, then `after.json`\n\n**The peak is the same, 128 bytes";
+  EXPECT_TRUE(diff({}).starts_with(same + ".**\n\n| | before | after |")) << diff({});
+  EXPECT_TRUE(diff({"--max-growth", "1%"}).starts_with(same + ", within --max-growth 1%.**\n"));
+  directory.write("after.json", chain({"x"}));
+  EXPECT_NE(diff({}).find("**The peak shrank by 64 bytes (50.0 %).**"), std::string::npos) << diff({});
+  directory.write("before.json", chain({"x"}));
+  directory.write("after.json", chain({"x", "a"}));
+  EXPECT_NE(
+      diff({"--max-growth", "1.5%"}).find("**The peak grew by 64 bytes (100.0 %), over --max-growth 1.5%.**"),
+      std::string::npos);
+}
+
 TEST(CliDiff, OperatorsThatWentAreNamed) {
   std::string text;
   const auto difference = difference_of_chains({"x", "a", "b", "c"}, {"x", "a", "d", "c"}, &text);

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -271,6 +272,44 @@ TEST(CliAdvice, ATfliteModelHasTheRuntimesBytes) {
   EXPECT_TRUE(has_part(plan.output, "\n\nTensorFlow Lite Micro needs a tensor_arena of ")) << plan.output;
   EXPECT_TRUE(has_part(plan.output, "`stowage tflm m.tflite` plans for it"));
   EXPECT_FALSE(has_part(run_stowage(directory.path(), {"tflm", "m.tflite"}).output, "by itself"));
+}
+
+/// The runtime has the shapes of the file: with others, its bytes say nothing.
+TEST(CliAdvice, TheRuntimesBytesSayWhatAPlanGains) {
+  const TemporaryDirectory directory;
+  directory.write(
+      "m.tflite",
+      tflite_model({.subgraphs = {{.tensors = {{.name = "x", .shape = {1, 64}, .signature = {-1, 64}},
+                                               {.name = "y", .shape = {1, 64}, .signature = {-1, 64}}},
+                                   .operators = {{.type = "RELU", .inputs = {0}, .outputs = {1}}},
+                                   .inputs = {0},
+                                   .outputs = {1}}}}));
+  const auto output_of = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"plan", "m.tflite"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProcessResult plan = run_stowage(directory.path(), arguments);
+    EXPECT_EQ(plan.status, 0) << plan.errors;
+    return plan.output;
+  };
+  EXPECT_TRUE(has_part(output_of({}), "`stowage tflm m.tflite` plans for it: as many\n")) << output_of({});
+  EXPECT_FALSE(has_part(output_of({"--shape", "x=4,64"}), "tensor_arena"));
+}
+
+/// Bytes that are compared count the same: all that the runtime keeps, against all that C keeps.
+TEST(CliAdvice, OfTensorFlowLiteMicroCountsWhatItKeeps) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", relu_chain());
+  const ProcessResult plan =
+      run_stowage(directory.path(), {"tflm", "m.tflite", "--capacity", "16", "--json"});
+  EXPECT_EQ(plan.status, 1);
+  std::smatch found;
+  const std::regex needs("the arena needs (\\d+) bytes");
+  ASSERT_TRUE(std::regex_search(plan.errors, found, needs)) << plan.errors;
+  const auto arena = std::stoll(found[1]);
+  const std::regex advice(
+      "C that runs the network row by row, with (\\d+) bytes for tensors and no runtime, (\\d+) bytes less");
+  ASSERT_TRUE(std::regex_search(plan.errors, found, advice)) << plan.errors;
+  EXPECT_EQ(std::stoll(found[1]) + std::stoll(found[2]), arena);
 }
 
 TEST(CliAdvice, ASearchThatStoppedBecauseThePlanFitsSaysSo) {

@@ -1,13 +1,17 @@
-// Models and the options about several of them, as they are given on the command line.
+// Models and the options about several of them, as they are given on the command line; and what a plan of a model makes
+// needless to give.
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/models.h"
 #include "cli/options.h"
+#include "onnx_models.h"
+#include "process.h"
 #include "stowage/error.h"
 #include "temporary.h"
 
@@ -65,6 +69,85 @@ TEST(CliRunExpression, IsHandedOn) {
   texts.released = {"a.y", "b.z"};
   EXPECT_EQ(parse_plan_options(texts).run, "a; b");
   EXPECT_EQ(parse_plan_options(texts).released, (std::vector<std::string>{"a.y", "b.z"}));
+}
+
+using testing::ProcessResult;
+using testing::run_stowage;
+
+/// x with weights w: a product or a window.
+std::string linear_model(const testing::Dimensions& x, const Shape& w, const std::string& type) {
+  return testing::onnx_model({.nodes = {testing::node(type, {"x", "w"}, {"y"})},
+                              .inputs = {testing::tensor_value("x", x)},
+                              .outputs = {testing::untyped_value("y")},
+                              .initializers = {testing::zeros("w", w)}})
+      .SerializeAsString();
+}
+
+void expect_says(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' does not say '" << part << "'";
+}
+
+/// A plan knows its sizes: nobody has to give them again, and others are errors.
+TEST(CliPlannedSizes, AreInThePlan) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", linear_model({"batch", "seq", 16}, {16, 16}, "MatMul"));
+  directory.write("mel.onnx", linear_model({1, 1, "n"}, {2, 1, 512}, "Conv"));
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    return run_stowage(directory.path(), arguments);
+  };
+  const auto expect_right = [&](const std::string& model, const std::vector<std::string>& sizes) {
+    std::vector<std::string> plan{"plan", model, "-o", "plan.json"};
+    plan.insert(plan.end(), sizes.begin(), sizes.end());
+    ASSERT_EQ(run(plan).status, 0) << run(plan).errors;
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"verify", "plan.json", "--model", model},
+          {"run", model, "--plan", "plan.json", "--check=all"},
+          {"report", "plan.json", "--model", model, "-o", "plan.html"}}) {
+      const ProcessResult result = run(command);
+      EXPECT_EQ(result.status, 0) << command[0] << ": " << result.output << result.errors;
+    }
+  };
+  expect_right("net.onnx", {"--dim", "batch=2", "--dim", "seq=5"});
+  expect_right("net.onnx", {"--dim", "batch=2", "--dim", "seq=8,16"});
+  expect_right("mel.onnx", {"--dim", "n=600..700"});
+  expect_right("net.onnx", {"--dim", "batch=1..4", "--dim", "seq=1..64", "--offsets", "symbolic"});
+  expect_right("net.onnx", {"--dim", "batch=2", "--dim", "seq=1..128"});
+  const auto refused = [&](const std::string& size, const std::string& says) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"verify", "plan.json", "--model", "net.onnx", "--dim", size},
+          {"run", "net.onnx", "--plan", "plan.json", "--dim", size}}) {
+      const ProcessResult result = run(command);
+      EXPECT_EQ(result.status, 2) << result.errors;
+      expect_says(result.errors, {"--dim " + size, says});
+    }
+  };
+  refused("batch=3", "differs from the plan, which is for batch=2");
+  refused("seq=1..64", "differs from the plan, which is for seq up to 128");
+  refused("seq=129", "differs from the plan, which is for seq up to 128");
+}
+
+/// A plan for a range holds for each size of it.
+TEST(CliPlannedSizes, WithinTheRangesRun) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", linear_model({"batch", "seq", 16}, {16, 16}, "MatMul"));
+  const auto run = [&](std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_stowage(directory.path(), arguments);
+  };
+  ASSERT_EQ(run({"plan", "net.onnx", "-o", "plan.json"}, {"--dim", "batch=..3", "--dim", "seq=..128"}).status,
+            0);
+  for (const auto& [sizes, output] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--dim", "batch=1", "--dim", "seq=77"}, "float32[1,77,16]"},
+           {{"--dim", "seq=1"}, "float32[3,1,16]"},
+           {{"--dim", "batch=3", "--dim", "seq=128"}, "float32[3,128,16]"}}) {
+    const ProcessResult ran = run({"run", "net.onnx", "--plan", "plan.json", "--check=all"}, sizes);
+    EXPECT_EQ(ran.status, 0) << ran.output << ran.errors;
+    expect_says(ran.output,
+                {output, "all tensors are as in a run without a plan, bit for bit", "49152 bytes allocated"});
+    const ProcessResult verified = run({"verify", "plan.json", "--model", "net.onnx"}, sizes);
+    EXPECT_EQ(verified.status, 0) << verified.output << verified.errors;
+  }
 }
 
 }  // namespace

@@ -64,6 +64,19 @@ TEST_F(CliRun, ComputesOutputsFromFiles) {
   EXPECT_NE(result.output.find("y float32[2,2], 0 to 6"), std::string::npos) << result.output;
 }
 
+/// A name that is wrong is said before its file is looked for.
+TEST_F(CliRun, ChecksNamesOfInputsBeforeTheirFiles) {
+  const ProcessResult wrong = run({"--input", "xx=missing.npy"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(
+      wrong.errors.find("--input 'xx': the network has no such input, expected one of x; did you mean 'x'?"),
+      std::string::npos)
+      << wrong.errors;
+  const ProcessResult missing = run({"--input", "x=missing.npy"});
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_NE(missing.errors.find("missing.npy: cannot be read"), std::string::npos) << missing.errors;
+}
+
 TEST_F(CliRun, CallsModelsByTheirNames) {
   const ProcessResult result = run_stowage(
       directory_.path(), {"run", "eye=m.onnx", "--input", "eye.x=x.npy", "--save", "eye.y=y.npy", "--check"});

@@ -132,6 +132,18 @@ TEST(PlanStreamClaims, MoreEffortNeverRaisesThePeak) {
   EXPECT_GT(falls, 4) << "the networks are too easy to tell";
 }
 
+/// A peak that is proven is not cut short, whatever the search still looked for.
+TEST(PlanStreamClaims, ThatAreProvenAreNotCutShort) {
+  Plan plan = make_plan(parse_input("id,lower,upper,size\na,0,2,64\nb,1,3,32\n", "list.csv")).plan;
+  plan.interrupted = true;
+  EXPECT_FALSE(is_cut_short(plan));
+  EXPECT_NE(summary_of(plan).find("proven optimal\n"), std::string::npos) << summary_of(plan);
+  EXPECT_EQ(summary_of(plan).find("cut short"), std::string::npos) << summary_of(plan);
+  plan.summary.lower_bound = 1;
+  EXPECT_TRUE(is_cut_short(plan));
+  EXPECT_NE(summary_of(plan).find(", cut short\n"), std::string::npos) << summary_of(plan);
+}
+
 TEST(PlanStreamClaims, WholeOperatorsInsteadOfRowsSayWhy) {
   const Input input = json_input(windows(3000, 4));
   for (const Io io : {Io::arena, Io::rows}) {
@@ -142,7 +154,9 @@ TEST(PlanStreamClaims, WholeOperatorsInsteadOfRowsSayWhy) {
     EXPECT_EQ(left_out(plan, Wish::io_rows) != nullptr, io == Io::rows);
     EXPECT_EQ(claim_in(plan, ClaimScope::stream), nullptr);
     const std::string text = summary_of(plan);
-    EXPECT_NE(text.find("proven optimal for whole operators\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("proven optimal for whole operators; the search for rows was cut short\n"),
+              std::string::npos)
+        << text;
     EXPECT_NE(text.find("left out     rows: the effort ended"), std::string::npos) << text;
     EXPECT_NE(text.find("may help: a higher --effort, --granule 8, --axes natural"), std::string::npos)
         << text;

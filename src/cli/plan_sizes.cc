@@ -1,0 +1,159 @@
+// Plans know the sizes that they are for, so nobody has to give them again: an open size of a model is an axis of an
+// input, and the plan has the shape of that input.
+
+#include "cli/plan_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "cli/models.h"
+#include "cli/size_search.h"
+#include "stowage/error.h"
+#include "stowage/import.h"
+#include "stowage/open_sizes.h"
+
+namespace stowage::cli {
+namespace {
+
+/// A size in the plan.
+struct PlannedSize {
+  std::string name{};  ///< As --dim takes it.
+  std::int64_t most = 0;
+  bool is_open = false;
+};
+
+/// What a model leaves open; nothing if it cannot be read without more than sizes.
+std::vector<OpenSize> open_sizes_of(const NamedFile& model, ImportOptions options) {
+  options.dims.clear();
+  try {
+    (void)read_input(model.file, options);
+  } catch (const OpenSizesError& open) {
+    return open.sizes();
+  } catch (const UsageError&) {  // reading it with all options says what is wrong
+  } catch (const Error&) {
+  }
+  return {};
+}
+
+std::optional<PlannedSize> size_in(const Plan& plan, std::size_t model, const OpenSize& size) {
+  for (const OpenSize::Place& place : size.places) {
+    for (const PlannedTensor& it : plan.tensors) {
+      const Tensor& tensor = it.tensor;
+      if (it.model != model || tensor.name != place.tensor || is_constant(tensor.kind) || !tensor.shape ||
+          place.axis >= tensor.shape->size())
+        continue;
+      const bool is_open = std::ranges::find(tensor.open, place.axis, &OpenExtent::axis) != tensor.open.end();
+      return PlannedSize{size.name, (*tensor.shape)[place.axis], is_open};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<PlannedSize> sizes_of(const Plan& plan, const std::vector<NamedFile>& models,
+                                  const ModelTexts& texts) {
+  std::vector<PlannedSize> sizes;
+  ModelTexts others = texts;
+  others.dims.clear();
+  const std::vector<ImportOptions> options = parse_options_of(models, others);
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    for (const OpenSize& open : open_sizes_of(models[m], options[m])) {
+      std::optional<PlannedSize> size = size_in(plan, m, open);
+      if (!size) continue;
+      if (models.size() > 1) size->name = models[m].name + "." + size->name;
+      sizes.push_back(*std::move(size));
+    }
+  }
+  return sizes;
+}
+
+/// Whether the given size lies within the plan's, as a number. Throws UsageError if it is another one.
+bool is_within(const PlannedSize& planned, const GivenSize& given, const std::string& text) {
+  const bool is_range = given.least && *given.least < given.most;
+  const auto refuse = [&](std::string_view but) {
+    throw UsageError(fmt::format("--dim {} differs from the plan, which is for {}{}{}", base::visible(text),
+                                 base::visible(planned.name), but, planned.most));
+  };
+  if (!planned.is_open && (is_range || given.most != planned.most)) refuse("=");
+  if (planned.is_open && (is_range ? given.most != planned.most : given.most > planned.most))
+    refuse(" up to ");
+  return planned.is_open && !is_range;
+}
+
+std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbols,
+                     const std::vector<std::string>& models, const ModelTexts& texts) {
+  const auto symbol = std::ranges::find(symbols, size.name, &SizeSymbol::name);
+  if (symbol != symbols.end())
+    return fmt::format("{}={}..{}:{}", size.name, symbol->least, symbol->most, symbol->step);
+  const auto accepts = [&](const GivenSize& tried) {
+    ModelTexts own = texts;
+    own.dims.push_back(fmt::format("{}={}", size.name, in_digits(tried)));
+    try {
+      (void)read_models(models, own, Wanted::graph);
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  const GivenSize all(std::min<std::int64_t>(1, size.most), size.most);
+  if (accepts(all)) return fmt::format("{}={}", size.name, in_digits(all));
+  return fmt::format("{}={}", size.name, in_digits(accepted_range(accepts, all).value_or(all)));
+}
+
+}  // namespace
+
+PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models, const ModelTexts& texts,
+                      std::span<const SizeSymbol> symbols) {
+  PlannedSizes found{.texts = texts, .range = texts};
+  const std::vector<NamedFile> files = parse_models(models);
+  if (files.size() != plan.models.size()) return found;  // the checker says so
+  std::vector<PlannedSize> ranges;
+  const auto give = [&](ModelTexts& to, const PlannedSize& size) {
+    to.dims.push_back(fmt::format("{}={}", size.name, size.most));
+  };
+  for (const PlannedSize& size : sizes_of(plan, files, texts)) {
+    const auto given = std::ranges::find_if(texts.dims, [&](const std::string& text) {
+      return parse_assignment("--dim", text).first == size.name;
+    });
+    if (given == texts.dims.end()) {
+      if (size.is_open) {
+        ranges.push_back(size);
+      } else {
+        give(found.texts, size);
+        give(found.range, size);
+      }
+      continue;
+    }
+    ModelTexts alone;
+    alone.dims = {*given};
+    if (!is_within(size, parse_model_options(alone).dims.begin()->second, *given)) continue;
+    found.is_within = true;
+    std::erase(found.range.dims, *given);
+    ranges.push_back(size);
+  }
+  // While the smallest size of one range is looked for, all others are at their largest.
+  ModelTexts at_largest = found.range;
+  for (const PlannedSize& size : ranges) give(at_largest, size);
+  for (const PlannedSize& size : ranges) {
+    ModelTexts others = at_largest;
+    std::erase(others.dims, fmt::format("{}={}", size.name, size.most));
+    const std::string range = range_of(size, symbols, models, others);
+    found.range.dims.push_back(range);
+    const bool is_given = std::ranges::any_of(texts.dims, [&](const std::string& text) {
+      return parse_assignment("--dim", text).first == size.name;
+    });
+    if (is_given) continue;
+    if (found.is_within) {
+      give(found.texts, size);
+    } else {
+      found.texts.dims.push_back(range);
+    }
+  }
+  return found;
+}
+
+}  // namespace stowage::cli

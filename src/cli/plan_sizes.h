@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "stowage/offset_functions.h"
+#include "stowage/plan.h"
+
+namespace stowage::cli {
+
+/// What the models of a plan leave open, at the sizes of the plan.
+struct PlannedSizes {
+  ModelTexts texts{};  ///< The options, with a --dim for each size that the plan has and they do not give.
+  bool is_within = false;  ///< They give sizes within the plan's ranges, as numbers.
+  ModelTexts range{};      ///< The options with the ranges of the plan in place of these.
+};
+
+/// Sizes are found in the shapes of the plan's inputs. Where a plan is for a range, its shapes do not say the smallest
+/// size: it is the smallest that the model accepts, unless `symbols` has it. Throws UsageError for a --dim that is not
+/// the plan's.
+[[nodiscard]] PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models,
+                                    const ModelTexts& texts, std::span<const SizeSymbol> symbols = {});
+
+}  // namespace stowage::cli
