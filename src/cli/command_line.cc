@@ -206,6 +206,7 @@ void add_tflm(CLI::App& app, stowage::cli::PlanCommand& command) {
 void add_diff(CLI::App& app, stowage::cli::DiffCommand& command) {
   add(app, "before", command.before, "Plan file (JSON), or a model or list to plan").required();
   add(app, "after", command.after, "A second plan file, model or list, to compare with the first").required();
+  add(app, "-o,--output", command.output, "FILE for a page with both plans and what changed (HTML)");
   app.add_flag("--markdown", command.markdown, "Print Markdown, for a comment in a review");
   app.add_flag("--json", command.json, "Print JSON with all buffers that changed");
   add(app, "--max-growth", command.max_growth,
@@ -392,7 +393,8 @@ ExitStatus run_program(int argc, char** argv) {
       *app.add_subcommand("fit", "Tell whether a model fits a board, and how, with a command each");
   add_fit(fit_app, fit);
   bool devices_as_json = false;
-  CLI::App& devices_app = *app.add_subcommand("devices", "List the devices that `stowage fit` and `--device` know");
+  CLI::App& devices_app =
+      *app.add_subcommand("devices", "List the devices that `stowage fit` and `--device` know");
   devices_app.add_flag("--json", devices_as_json, "Print JSON: the files of the devices");
   bool strategies_as_json = false;
   CLI::App& strategies_app = *app.add_subcommand("strategies", "List the strategies");

@@ -87,6 +87,7 @@ struct DiffCommand {
   bool markdown = false;
   bool json = false;
   std::string max_growth;  ///< A percentage; empty: any.
+  std::string output;      ///< For the page; empty: none.
 };
 
 struct FitCommand {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
@@ -12,9 +13,12 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/output_files.h"
 #include "cli/progress.h"
 #include "stowage/difference.h"
 #include "stowage/error.h"
+#include "stowage/report.h"
+#include "stowage/version.h"
 
 namespace stowage::cli {
 namespace {
@@ -68,10 +72,22 @@ std::string code(const std::string& name) {
   return "`" + text + "`";
 }
 
+/// The page, if one is wanted.
+void write_page(const DiffCommand& command, const std::vector<Plan>& plans) {
+  if (command.output.empty()) return;
+  const std::vector<ReportedPlan> both{{.plan = plans[0], .title = command.before},
+                                       {.plan = plans[1], .title = command.after}};
+  const std::array<base::OutputFile, 1> files{{{command.output, [&](std::ostream& out) {
+                                                  write_report(both, {.version = std::string(version)}, out);
+                                                }}}};
+  base::write_files(files);
+}
+
 }  // namespace
 
 ExitStatus run_diff(const DiffCommand& command) {
   if (command.json && command.markdown) throw UsageError("--json and --markdown cannot be combined");
+  expect_different_files({command.before, command.after}, {{"-o", command.output}});
   std::optional<double> most;
   if (!command.max_growth.empty()) most = parse_growth(command.max_growth);
   const InterruptWatch watch;
@@ -91,14 +107,16 @@ ExitStatus run_diff(const DiffCommand& command) {
     }
     plans.push_back(std::move(result.plan));
   }
+  write_page(command, plans);
   const PlanDifference difference = difference_of(plans[0], plans[1]);
   const DifferenceForm form = command.json       ? DifferenceForm::json
                               : command.markdown ? DifferenceForm::markdown
                                                  : DifferenceForm::text;
+  std::ostream& out = command.output == "-" ? std::cerr : std::cout;
   if (command.markdown)
-    base::print(std::cout, "Memory of {}, then {}\n\n**{}**\n\n", code(command.before), code(command.after),
+    base::print(out, "Memory of {}, then {}\n\n**{}**\n\n", code(command.before), code(command.after),
                 verdict_of(difference, most, command.max_growth));
-  write_difference(difference, form, std::cout);
+  write_difference(difference, form, out);
   flush_output();
   if (!most || difference.growth() <= *most) return ExitStatus::done;
   base::print(std::cerr, "stowage: the peak grows by {:.2f} %, more than {}\n", 100 * difference.growth(),

@@ -113,6 +113,24 @@ TEST(CliDiff, MarkdownBeginsWithFilesAndVerdict) {
       std::string::npos);
 }
 
+TEST(CliDiff, ThePageIsThatOfReport) {
+  const testing::TemporaryDirectory directory;
+  directory.write("before.json", chain({"x", "a"}));
+  directory.write("after.json", chain({"x", "a", "b"}));
+  for (const std::string name : {"before", "after"})
+    testing::run_stowage(directory.path(), {"plan", name + ".json", "-o", name + "-plan.json"});
+  const Names files{"before-plan.json", "after-plan.json"};
+  const auto result = testing::run_stowage(directory.path(), {"diff", files[0], files[1], "-o", "diff.html"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_NE(result.output.find("peak"), std::string::npos) << result.output;
+  testing::run_stowage(directory.path(), {"report", files[0], files[1], "-o", "report.html"});
+  EXPECT_EQ(directory.read("diff.html"), directory.read("report.html"));
+  const auto on_top =
+      testing::run_stowage(directory.path(), {"diff", "before.json", "after.json", "-o", "after.json"});
+  EXPECT_EQ(on_top.status, 2);
+  EXPECT_NE(on_top.errors.find("-o would overwrite the input"), std::string::npos) << on_top.errors;
+}
+
 TEST(CliDiff, OperatorsThatWentAreNamed) {
   std::string text;
   const auto difference = difference_of_chains({"x", "a", "b", "c"}, {"x", "a", "d", "c"}, &text);
