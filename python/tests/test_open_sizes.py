@@ -95,8 +95,16 @@ def test_the_largest_size_that_fits(encoder):
     assert row["seq"] == 510 and row["next"] == 511 and "does not fit" in row["why"]
     rows = stowage.fit(encoder, ["batch", "seq"], capacity="64KiB", dim={"batch": [1, 2]})
     assert [(it["batch"], it["seq"]) for it in rows] == [(1, 510), (2, 255)]
+    (row,) = stowage.fit(encoder, "seq", capacity=64, dim={"batch": 1})
+    assert row["seq"] is None and row["next"] == 1 and "1 does not fit" in row["why"]
     with pytest.raises(stowage.UsageError, match="fit needs a limit"):
         stowage.fit(encoder, "seq", dim={"batch": 1})
+
+
+def test_a_size_of_nothing_is_one(encoder):
+    plan = stowage.plan(encoder, dim={"batch": 1, "seq": 0})
+    assert plan.verify() == []
+    assert plan.run(check="all")["y"].shape == (1, 0, 16)
 
 
 def test_values_of_inputs_decide_sizes():

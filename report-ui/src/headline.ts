@@ -112,7 +112,7 @@ export function facts(data: PlanData, command: string, program: string): HTMLEle
     const hash = model.hash === "" ? "" : `, XXH64 ${model.hash}`;
     list.push(...line("model", `${shortened(model.source, 200)} (${model.format}${hash})`));
   }
-  const cut = data.interrupted ? ", cut short" : "";
+  const cut = data.interrupted && data.proof !== "plan" ? ", cut short" : "";
   list.push(...line("found by", `strategy ${data.summary.strategy}, order ${data.summary.order}${cut}`));
   for (const it of data.left_out) list.push(...line("left out", it));
   if (command !== "") list.push(...line("command", h("code", {}, command)));

@@ -164,6 +164,10 @@ ExitStatus run_generate(const GenerateCommand& command) {
   PlanOptions options = parse_plan_options(command.plan);
   std::vector<Network> networks = read_networks(command.inputs, sizes_for(command));
   print_notes(inputs_of(networks));
+  std::vector<std::string> given;
+  for (const std::string& text : command.given_values)
+    given.push_back(parse_assignment("--input", text).first);
+  expect_inputs(networks, given);
   const std::string name = networks.size() == 1 ? c_name_of(networks[0].input.info.name) : "models";
   const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,
                                .cases = parse_cases(command.cases),

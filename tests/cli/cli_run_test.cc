@@ -72,6 +72,10 @@ TEST_F(CliRun, ChecksNamesOfInputsBeforeTheirFiles) {
       wrong.errors.find("--input 'xx': the network has no such input, expected one of x; did you mean 'x'?"),
       std::string::npos)
       << wrong.errors;
+  const ProcessResult generated = run_stowage(
+      directory_.path(), {"generate", "m.onnx", "--input", "xx=missing.npy", "-o", "code", "--no-test"});
+  EXPECT_EQ(generated.status, 2);
+  EXPECT_NE(generated.errors.find("did you mean 'x'?"), std::string::npos) << generated.errors;
   const ProcessResult missing = run({"--input", "x=missing.npy"});
   EXPECT_EQ(missing.status, 3);
   EXPECT_NE(missing.errors.find("missing.npy: cannot be read"), std::string::npos) << missing.errors;
