@@ -118,12 +118,15 @@ TEST(CliDiff, ThePageIsThatOfReport) {
   directory.write("before.json", chain({"x", "a"}));
   directory.write("after.json", chain({"x", "a", "b"}));
   for (const std::string name : {"before", "after"})
-    testing::run_stowage(directory.path(), {"plan", name + ".json", "-o", name + "-plan.json"});
+    EXPECT_EQ(
+        testing::run_stowage(directory.path(), {"plan", name + ".json", "-o", name + "-plan.json"}).status,
+        0);
   const Names files{"before-plan.json", "after-plan.json"};
   const auto result = testing::run_stowage(directory.path(), {"diff", files[0], files[1], "-o", "diff.html"});
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_NE(result.output.find("peak"), std::string::npos) << result.output;
-  testing::run_stowage(directory.path(), {"report", files[0], files[1], "-o", "report.html"});
+  EXPECT_EQ(
+      testing::run_stowage(directory.path(), {"report", files[0], files[1], "-o", "report.html"}).status, 0);
   EXPECT_EQ(directory.read("diff.html"), directory.read("report.html"));
   const auto on_top =
       testing::run_stowage(directory.path(), {"diff", "before.json", "after.json", "-o", "after.json"});
