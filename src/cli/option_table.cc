@@ -16,7 +16,7 @@ constexpr std::string_view open_group = "What a model leaves open";
 
 constexpr std::size_t first_of_models = 27;
 
-constexpr std::array<OptionRow, 33> option_rows{{
+constexpr std::array<OptionRow, 34> option_rows{{
     {"strategy", &PlanTexts::strategy, usual,
      "NAME of the strategy that finds offsets, and its tuning: NAME:KEY=VALUE,... See `stowage strategies`. "
      "Default: auto"},
@@ -106,6 +106,8 @@ constexpr std::array<OptionRow, 33> option_rows{{
      "OUTPUT=INPUT: the output is this input of the next run; both are one buffer", false},
     {"scratch", &ModelTexts::scratch, open_group,
      "CSV file of operator,bytes[,subgraph]: scratch memory that kernels need"},
+    {"join", &ModelTexts::joins, models_group,
+     "A.out=B.in: models A and B become one, so that rows flow from this output of A to this input of B"},
 }};
 
 }  // namespace
