@@ -14,7 +14,7 @@ if [ "${1:-}" = --arch ]; then
   shift 2
 fi
 install_packages "${build_packages[@]}" binutils
-most_bytes=16000000
+most_bytes=16500000
 build=build/package
 tools=
 emulator=()

@@ -8,6 +8,7 @@
 
 #include "cli/models.h"
 #include "cli/option_table.h"
+#include "stowage/join.h"
 
 namespace nb = nanobind;
 
@@ -98,6 +99,7 @@ bool plans_weights(const std::vector<Memory>& memories) {
 
 std::vector<Input> read_inputs(const std::vector<Source>& sources, const cli::ModelTexts& texts,
                                bool constants, bool rows) {
+  if (!texts.joins.empty()) return cli::inputs_of(read_networks(sources, texts));
   std::vector<ImportOptions> options = import_options(sources, texts);
   std::vector<Input> inputs;
   for (std::size_t m = 0; m < sources.size(); ++m) {
@@ -126,6 +128,7 @@ std::vector<Network> read_networks(const std::vector<Source>& sources, const cli
                                       : read_network(source.file, options[m]));
     networks.back().input.info.name = source.name;
   }
+  if (!texts.joins.empty()) return join_networks(std::move(networks), cli::parse_joins(texts));
   return networks;
 }
 

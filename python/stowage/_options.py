@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         value: Mapping[str, Any] | Sequence[str]  # an array or a list of numbers by the name of an input
         state: Mapping[str, str] | Sequence[str]
         scratch: str | os.PathLike[str]
+        join: Mapping[str, str] | Sequence[str]
 
 
 # A file, its bytes, or an object with `SerializeToString` such as onnx.ModelProto.

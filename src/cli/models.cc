@@ -14,6 +14,7 @@
 #include "stowage/dsa.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
+#include "stowage/join.h"
 #include "stowage/network.h"
 #include "stowage/open_sizes.h"
 #include "stowage/problem_json.h"
@@ -164,6 +165,7 @@ bool is_plan(const std::string& file) {
 
 std::vector<Input> read_models(const std::vector<std::string>& texts, const ModelTexts& model_texts,
                                Wanted wanted) {
+  if (!model_texts.joins.empty()) return inputs_of(read_networks(texts, model_texts));
   const std::vector<NamedFile> models = parse_models(texts);
   expect_models(models);
   std::vector<ImportOptions> options = parse_options_of(models, model_texts);
@@ -195,6 +197,7 @@ std::vector<Network> read_networks(const std::vector<std::string>& texts, const 
     networks.push_back(read_network(models[m].file, options[m]));
     networks.back().input.info.name = models[m].name;
   }
+  if (!model_texts.joins.empty()) return join_networks(std::move(networks), parse_joins(model_texts));
   return networks;
 }
 

@@ -108,6 +108,9 @@ constexpr std::array<OptionRow, 34> option_rows{{
      "OUTPUT=INPUT: the output is this input of the next run; both are one buffer", false},
     {"scratch", &ModelTexts::scratch, open_group,
      "CSV file of operator,bytes[,subgraph]: scratch memory that kernels need"},
+    {"join", &ModelTexts::joins, models_group,
+     "A.out=B.in: models A and B become one, so that rows flow from this output of A to this input of B",
+     false},
 }};
 
 }  // namespace

@@ -181,14 +181,14 @@ std::vector<Memory> parse_memories(const std::vector<std::string>& texts) {
 }
 
 /// A.out=B.in. Tensor names may contain '=' and '.' themselves: the first '=' between two such names counts.
-FeedNames parse_feed(const std::string& text) {
+FeedNames parse_feed(std::string_view flag, const std::string& text) {
   for (std::size_t equals = text.find('='); equals != std::string::npos;
        equals = text.find('=', equals + 1)) {
     FeedNames names{text.substr(0, equals), text.substr(equals + 1)};
     if (names.output.find('.') != std::string::npos && names.input.find('.') != std::string::npos)
       return names;
   }
-  throw wrong("--feed", text, "MODEL.OUTPUT=MODEL.INPUT");
+  throw wrong(flag, text, "MODEL.OUTPUT=MODEL.INPUT");
 }
 
 /// NUMBERxSIZE
@@ -232,7 +232,7 @@ std::pair<std::string, std::string> parse_assignment(std::string_view flag, cons
 
 bool ModelTexts::is_any_given() const {
   return !dims.empty() || !shapes.empty() || !bounds.empty() || !values.empty() || !states.empty() ||
-         !scratch.empty();
+         !scratch.empty() || !joins.empty();
 }
 
 ImportOptions parse_model_options(const ModelTexts& texts) {
@@ -277,6 +277,12 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
     }
   }
   return options;
+}
+
+std::vector<FeedNames> parse_joins(const ModelTexts& texts) {
+  std::vector<FeedNames> joins;
+  for (const std::string& text : texts.joins) joins.push_back(parse_feed("--join", text));
+  return joins;
 }
 
 bool has_buckets(std::string_view file) {
@@ -391,7 +397,7 @@ PlanOptions parse_plan_options(const PlanTexts& given) {
   options.solve.sort = texts.sort;
   if (!texts.rounds.empty()) options.solve.rounds = parse_number("rounds of --strategy", texts.rounds, 0);
   options.run = texts.run;
-  for (const std::string& text : texts.feeds) options.feeds.push_back(parse_feed(text));
+  for (const std::string& text : texts.feeds) options.feeds.push_back(parse_feed("--feed", text));
   options.released = texts.released;
   parse_objectives(texts, options);
   return options;

@@ -23,6 +23,7 @@ struct ModelTexts {
   std::vector<std::string> values;
   std::vector<std::string> states;
   std::string scratch;
+  std::vector<std::string> joins{};
   std::vector<std::string> inputs{};  ///< Names of inputs that a run is given.
 
   [[nodiscard]] bool is_any_given() const;
@@ -72,6 +73,7 @@ struct RunTexts {
 
 /// Throw UsageError that names the option and what was expected.
 [[nodiscard]] ImportOptions parse_model_options(const ModelTexts& texts);
+[[nodiscard]] std::vector<FeedNames> parse_joins(const ModelTexts& texts);
 /// A plan file (JSON). Throws Error that names it.
 [[nodiscard]] Plan read_plan(const std::string& file);
 /// Whether a plan file has plans for several sizes.

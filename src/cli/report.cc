@@ -36,7 +36,7 @@ void expect_report(const ReportCommand& command) {
   inputs.insert(inputs.end(), command.models.begin(), command.models.end());
   expect_different_files(inputs, {{"-o", command.output}});
   if (command.models.empty() && command.model.is_any_given())
-    throw UsageError("--dim, --shape, --bound, --state and --scratch need --model");
+    throw UsageError("--dim, --shape, --bound, --value, --state, --scratch and --join need --model");
   if (!command.models.empty() && command.plans.size() > 1) throw UsageError("--model needs a single plan");
 }
 

@@ -152,6 +152,7 @@ TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
          "it uses the shapes in the file");
   refuse(!command.model.values.empty(), "--value", "it uses the shapes in the file");
   refuse(!command.model.states.empty(), "--state", "it manages variables itself");
+  refuse(!command.model.joins.empty(), "--join", "it runs each file by itself");
   if (options.alignment.value_or(tflm_alignment) % tflm_alignment != 0)
     throw UsageError(fmt::format("--align is {}, expected a multiple of {} for TensorFlow Lite Micro",
                                  *options.alignment, tflm_alignment));

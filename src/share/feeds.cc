@@ -55,34 +55,50 @@ ModelTensor find(const std::string& flag, std::string_view text, End end,
   return found[0];
 }
 
-ResolvedFeed resolve(const FeedNames& names, std::span<const NamedGraph> networks, const Timeline& timeline) {
-  const std::string flag = fmt::format("--feed {}={}", names.output, names.input);
-  const ResolvedFeed feed{find(flag, names.output, End::output, networks),
-                          find(flag, names.input, End::input, networks)};
-  const Tensor& output = networks[feed.output.model].graph.tensors[feed.output.tensor];
-  const Tensor& input = networks[feed.input.model].graph.tensors[feed.input.tensor];
-  if (output.dtype != input.dtype || output.bytes != input.bytes) {
-    throw UsageError(fmt::format("{}: an output of {} bytes of {} cannot be an input of {} bytes of {}", flag,
-                                 output.bytes, stowage::name_of(output.dtype), input.bytes,
-                                 stowage::name_of(input.dtype)));
+/// The tensors that an option such as `--feed` names. No input may be named twice.
+std::vector<ResolvedFeed> resolve(const std::string& option, std::span<const FeedNames> feeds,
+                                  std::span<const NamedGraph> networks) {
+  std::set<ModelTensor> fed;
+  std::vector<ResolvedFeed> resolved;
+  for (const FeedNames& names : feeds) {
+    const std::string flag = fmt::format("{} {}={}", option, names.output, names.input);
+    const ResolvedFeed feed{find(flag, names.output, End::output, networks),
+                            find(flag, names.input, End::input, networks)};
+    const Tensor& output = networks[feed.output.model].graph.tensors[feed.output.tensor];
+    const Tensor& input = networks[feed.input.model].graph.tensors[feed.input.tensor];
+    if (output.dtype != input.dtype || output.bytes != input.bytes) {
+      throw UsageError(fmt::format("{}: an output of {} bytes of {} cannot be an input of {} bytes of {}",
+                                   flag, output.bytes, stowage::name_of(output.dtype), input.bytes,
+                                   stowage::name_of(input.dtype)));
+    }
+    if (!fed.insert(feed.input).second) throw UsageError(flag + ": the input is fed twice");
+    resolved.push_back(feed);
   }
-  if (!timeline.runs_before(feed.output.model, feed.input.model)) {
-    throw UsageError(fmt::format("{}: {} does not run after {}", flag, name_of(networks[feed.input.model]),
-                                 name_of(networks[feed.output.model])));
-  }
-  return feed;
+  return resolved;
 }
 
 }  // namespace
 
 std::vector<ResolvedFeed> resolve_feeds(std::span<const FeedNames> feeds,
                                         std::span<const NamedGraph> networks, const Timeline& timeline) {
-  std::set<ModelTensor> fed;
-  std::vector<ResolvedFeed> resolved;
-  for (const FeedNames& names : feeds) {
-    resolved.push_back(resolve(names, networks, timeline));
-    if (!fed.insert(resolved.back().input).second)
-      throw UsageError(fmt::format("--feed {}={}: the input is fed twice", names.output, names.input));
+  std::vector<ResolvedFeed> resolved = resolve("--feed", feeds, networks);
+  for (std::size_t f = 0; f < resolved.size(); ++f) {
+    const std::size_t from = resolved[f].output.model;
+    const std::size_t to = resolved[f].input.model;
+    if (!timeline.runs_before(from, to)) {
+      throw UsageError(fmt::format("--feed {}={}: {} does not run after {}", feeds[f].output, feeds[f].input,
+                                   name_of(networks[to]), name_of(networks[from])));
+    }
+  }
+  return resolved;
+}
+
+std::vector<ResolvedFeed> resolve_joins(std::span<const FeedNames> joins,
+                                        std::span<const NamedGraph> networks) {
+  std::vector<ResolvedFeed> resolved = resolve("--join", joins, networks);
+  for (std::size_t j = 0; j < resolved.size(); ++j) {
+    if (resolved[j].output.model == resolved[j].input.model)
+      throw UsageError(fmt::format("--join {}={}: both are of one model", joins[j].output, joins[j].input));
   }
   return resolved;
 }

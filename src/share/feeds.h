@@ -37,6 +37,10 @@ struct ResolvedFeed {
                                                       std::span<const NamedGraph> networks,
                                                       const Timeline& timeline);
 
+/// The same for `--join`, of networks that run together; with equal shapes and values, these are one tensor.
+[[nodiscard]] std::vector<ResolvedFeed> resolve_joins(std::span<const FeedNames> joins,
+                                                      std::span<const NamedGraph> networks);
+
 /// Finds the tensors that `--release` names, in the order of networks. Throws UsageError unless each is an
 /// output of one network, named once, and neither constant nor state.
 [[nodiscard]] std::vector<ModelTensor> resolve_released(std::span<const std::string> names,

@@ -64,6 +64,7 @@ class Reading {
       if (options_.passed.contains(t) && io_of(t) == Io::rows && !output.leaves) output.bytes_per_row = 0;
     }
     for (Operator& op : model_.operators) run_once_between_wholes(op);
+    for (Operator& op : model_.operators) add_up_as_rows_come(op);
     if (options_.in_place == InPlace::where_possible || options_.in_place == InPlace::same_size) {
       for (std::size_t op = 0; op < model_.operators.size(); ++op) take_over(op);
     } else if (options_.in_place == InPlace::open) {
@@ -197,6 +198,12 @@ class Reading {
       return;
     op.granule = op.rows;
     for (const std::size_t t : op.writes) model_.tensors[t].granule = model_.tensors[t].rows;
+  }
+
+  /// Rows that come in one step are added up in one.
+  void add_up_as_rows_come(Operator& op) const {
+    if (op.writing == Writing::at_the_end && op.keeps_accumulator())
+      op.granule = model_.tensors[op.reads[0].tensor].granule;
   }
 
   /// What its bodies need is there while it runs.

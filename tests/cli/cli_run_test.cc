@@ -281,5 +281,37 @@ TEST_F(CliRun, OverwritesNothingThatItReads) {
   EXPECT_EQ(directory_.read("x.npy"), input);
 }
 
+/// Two models become one for every command that reads both.
+TEST_F(CliRun, JoinsModels) {
+  directory_.write("n.onnx", testing::onnx_model({.nodes = {testing::node("Neg", {"a"}, {"b"})},
+                                                  .inputs = {testing::tensor_value("a", {2, 2})},
+                                                  .outputs = {testing::tensor_value("b", {2, 2})}})
+                                 .SerializeAsString());
+  const auto call = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--join", "m.y=n.a"});
+    return run_stowage(directory_.path(), arguments);
+  };
+  const ProcessResult planned = call({"plan", "m.onnx", "n.onnx", "-o", "p.json"});
+  EXPECT_EQ(planned.status, 0) << planned.errors;
+  const json plan = json::parse(directory_.read("p.json"));
+  ASSERT_EQ(plan["models"].size(), 1);
+  EXPECT_EQ(plan["models"][0]["name"], "m+n");
+  const ProcessResult verified = call({"verify", "p.json", "--model", "m.onnx", "--model", "n.onnx"});
+  EXPECT_EQ(verified.status, 0) << verified.output << verified.errors;
+  const ProcessResult ran = call({"run", "m.onnx", "n.onnx", "--plan", "p.json", "--input", "m.x=x.npy",
+                                  "--save", "n.b=b.npy", "--check=all"});
+  EXPECT_EQ(ran.status, 0) << ran.output << ran.errors;
+  const Array b = import::parse_npy(directory_.read("b.npy"));
+  std::vector<float> values(4);
+  std::memcpy(values.data(), b.data.data(), b.data.size());
+  EXPECT_EQ(values, (std::vector<float>{-2, 0, -6, 0}));
+  EXPECT_EQ(call({"generate", "m.onnx", "n.onnx", "-o", "c"}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "c" / "m_n.c"));
+  const ProcessResult wrong = call({"plan", "m.onnx"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.errors.find("--join m.y=n.a: 'n.a' is no input of a model"), std::string::npos)
+      << wrong.errors;
+}
+
 }  // namespace
 }  // namespace stowage
