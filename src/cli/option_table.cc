@@ -16,7 +16,7 @@ constexpr std::string_view open_group = "What a model leaves open";
 
 constexpr std::size_t first_of_models = 28;
 
-constexpr std::array<OptionRow, 34> option_rows{{
+constexpr std::array<OptionRow, 35> option_rows{{
     {"strategy", &PlanTexts::strategy, usual,
      "NAME of the strategy that finds offsets, and its tuning: NAME:KEY=VALUE,... See `stowage strategies`. "
      "Default: auto"},
