@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         threads: int
         seed: int
         capacity: int | str
+        device: str | os.PathLike[str]  # a name or a file
         memory: Any  # {"SRAM": "256KiB"}, or texts as on the command line
         moves: bool
         place: Sequence[str]  # "TENSOR=MEMORY@OFFSET"
