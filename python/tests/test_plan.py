@@ -211,6 +211,7 @@ def test_tables_become_frames(classifier):
     ({"capacity": "many"}, "capacity is 'many', expected a size"),
     ({"strategy": "best"}, "unknown strategy 'best'"),
     ({"feed": {"a.x": "b.y"}}, "a"),
+    ({"join": {"a.x": "b.y"}}, "is no output of a model"),
     ({"order": ""}, "order is empty"),
 ])
 def test_wrong_options(classifier, options, words):

@@ -176,7 +176,9 @@ ExitStatus run_generate(const GenerateCommand& command) {
                                .externs = command.externs,
                                .kernels = parse_kernels(command.kernels),
                                .command = command.typed,
-                               .hashes = hashes_of(command.inputs)};
+                               .hashes = networks.size() == 1 || command.model.joins.empty()
+                                             ? hashes_of(command.inputs)
+                                             : std::vector<std::uint64_t>()};
   if (options.stream) suit_kernels(command.plan, wanted.kernels, *options.stream);
   const InterruptWatch watch;
   options.solve.stop = watch.stop();

@@ -46,6 +46,7 @@ void add_headers(const PlanCommand& command, const std::vector<Input>& inputs, c
     const auto* const graph = std::get_if<Graph>(&inputs[m].content);
     if (graph == nullptr) continue;
     graphs.push_back(*graph);
+    if (!command.model.joins.empty()) continue;  // a file is a part of a network
     options.details.push_back(tflm.files.empty() ? model_details(base::InputFile(models[m].file).bytes())
                                                  : model_details(tflm.files[m].content));
   }
@@ -192,7 +193,7 @@ std::optional<Bytes> missed_size(const PlanCommand& command, const PlanResult& r
 /// What TensorFlow Lite Micro needs for a model that may be for it. It has the shapes of the file: with others, nothing.
 void write_runtime(const PlanCommand& command, const PlanOptions& options, const Plan& plan,
                    std::ostream& out, std::string_view before) {
-  if (plan.models.size() != 1 || plan.models[0].format != ModelFormat::tflite) return;
+  if (command.inputs.size() != 1 || plan.models[0].format != ModelFormat::tflite) return;
   const ModelTexts& given = command.model;
   if (!given.dims.empty() || !given.shapes.empty() || !given.bounds.empty() || !given.values.empty()) return;
   const std::string file = parse_models(command.inputs)[0].file;

@@ -95,7 +95,7 @@ std::vector<base::OutputFile> report_of(const PlanCommand& command, const std::v
   if (files.empty()) return {};
   ReportedPlan reported{
       .plan = plan, .graphs = graphs_of(inputs), .tried = others.tried, .curves = others.curves};
-  reported.hashes = hashes_of(command.inputs);
+  if (command.model.joins.empty()) reported.hashes = hashes_of(command.inputs);
   std::vector<base::OutputFile> pages;
   for (const std::string& file : files)
     pages.push_back({file, [reported, typed = command.typed](std::ostream& out) {

@@ -291,11 +291,13 @@ TEST_F(CliRun, JoinsModels) {
     arguments.insert(arguments.end(), {"--join", "m.y=n.a"});
     return run_stowage(directory_.path(), arguments);
   };
-  const ProcessResult planned = call({"plan", "m.onnx", "n.onnx", "-o", "p.json"});
+  const ProcessResult planned =
+      call({"plan", "m.onnx", "n.onnx", "-o", "p.json", "-o", "p.h", "-o", "p.html"});
   EXPECT_EQ(planned.status, 0) << planned.errors;
   const json plan = json::parse(directory_.read("p.json"));
   ASSERT_EQ(plan["models"].size(), 1);
   EXPECT_EQ(plan["models"][0]["name"], "m+n");
+  EXPECT_EQ(directory_.read("p.h").find("FILE_HASH"), std::string::npos);  // it is of two files
   const ProcessResult verified = call({"verify", "p.json", "--model", "m.onnx", "--model", "n.onnx"});
   EXPECT_EQ(verified.status, 0) << verified.output << verified.errors;
   const ProcessResult ran = call({"run", "m.onnx", "n.onnx", "--plan", "p.json", "--input", "m.x=x.npy",

@@ -28,6 +28,7 @@
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/generate.h"
+#include "stowage/join.h"
 #include "stowage/planner.h"
 #include "stowage/report.h"
 #include "stowage/run.h"
@@ -47,6 +48,7 @@ enum class Feature {
   sequence,
   same_time,
   feeding,
+  joining,
   memories,
   moves,
   weights,
@@ -78,6 +80,7 @@ constexpr Row all_features[] = {
     {Feature::sequence, "in sequence", "--run \"a; b\""},
     {Feature::same_time, "at the same time", "--run \"a | b\""},
     {Feature::feeding, "feeding", "--feed a.y=b.x"},
+    {Feature::joining, "joining", "--join a.y=j.x"},
     {Feature::memories, "memories", "--memory SRAM=1024 --memory PSRAM"},
     {Feature::moves, "moves", "--moves"},
     {Feature::weights, "weights memory", "--memory FLASH:weights"},
@@ -164,6 +167,15 @@ std::string fed_output(const Network& network) {
   return "";
 }
 
+/// The network and one that reads its output, as one of the same name.
+Network joined_with_another(const Network& network, const Features& wanted) {
+  const Network other = network_of("j", wanted);
+  const std::vector<FeedNames> join{{fed_output(network), testing::name_of_input(other)}};
+  Network joined = join_networks({network, other}, join).at(0);
+  joined.input.info.name = network.input.info.name;
+  return joined;
+}
+
 Case case_of(const Features& wanted) {
   const auto wants = [&](Feature feature) { return wanted.contains(feature); };
   Case it;
@@ -173,6 +185,7 @@ Case case_of(const Features& wanted) {
     if (it.networks.size() < (are_three ? 3U : are_two ? 2U : 1U))
       it.networks.push_back(network_of(name, wanted));
   }
+  if (wants(Feature::joining)) it.networks[0] = joined_with_another(it.networks[0], wanted);
   PlanOptions& options = it.options;
   if (are_two) options.run = are_three ? "a; b | c" : wants(Feature::same_time) ? "a | b" : "a; b";
   if (wants(Feature::feeding))
@@ -249,6 +262,10 @@ std::string lack_of(Feature feature, const Case& it, const PlanResult& result) {
       return unless(plan.models.size() > 1, "there is one network");
     case Feature::feeding:
       return unless(!plan.feeds.empty(), "nothing is fed");
+    case Feature::joining:
+      return unless(
+          has_views(plan, [](const PlannedTensor& tensor) { return tensor.tensor.name.starts_with("j."); }),
+          "nothing is joined");
     case Feature::memories:
       return unless(plan.memories.size() > 1, "there is one memory");
     case Feature::moves:
@@ -365,6 +382,7 @@ const std::vector<Features>& triples() {
       {rows, same_time, weights},  {rows, same_time, state},       {rows, same_time, header},
       {rows, same_time, report},   {rows, same_time, external},    {rows, same_time, capacity},
       {rows, feeding, memories},   {rows, feeding, weights},       {rows, feeding, state},
+      {rows, joining, memories},   {rows, joining, generate},      {rows, joining, same_time},
       {rows, feeding, recompute},  {rows, feeding, subset},        {rows, feeding, header},
       {rows, feeding, external},   {rows, feeding, generate},      {rows, memories, weights},
       {rows, memories, state},     {rows, memories, recompute},    {rows, memories, external},
