@@ -14,6 +14,7 @@
 #include "cli/models.h"
 #include "cli/typed.h"
 #include "stowage/error.h"
+#include "stowage/export.h"
 
 namespace stowage::cli {
 namespace {
@@ -73,7 +74,7 @@ class Trials {
   /// By the value of an option.
   using Figures = std::map<std::int64_t, Figure>;
 
-  static Figure peak_of(const Plan& plan) { return {plan.summary.peak, plan.interrupted}; }
+  static Figure peak_of(const Plan& plan) { return {plan.summary.peak, is_cut_short(plan)}; }
 
   /// None: the options do not fit the model, a larger memory is needed, or the user does not want to wait.
   std::optional<Plan> planned(const ModelTexts& model, const PlanOptions& options) {
@@ -96,7 +97,7 @@ class Trials {
   void add(const std::string& what, const Plan& made, std::string command) {
     std::string why = fmt::format("A plan with it has a peak of {} instead of {}.",
                                   in_bytes(made.summary.peak), in_bytes(plan_.summary.peak));
-    if (made.interrupted) why += " Its search was cut short.";
+    if (is_cut_short(made)) why += " Its search was cut short.";
     for (const LeftOut& it : made.left_out)
       why += fmt::format(" It is without {}: {}.", name_of(it.what), it.why);
     result_.tried.push_back(
