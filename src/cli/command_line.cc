@@ -395,7 +395,10 @@ ExitStatus run_program(int argc, char** argv) {
   bool devices_as_json = false;
   CLI::App& devices_app =
       *app.add_subcommand("devices", "List the devices that `stowage fit` and `--device` know");
-  devices_app.add_flag("--json", devices_as_json, "Print JSON: the files of the devices");
+  std::string device_shown;
+  add(devices_app, "name", device_shown, "A device to show alone");
+  devices_app.add_flag("--json", devices_as_json,
+                       "Print JSON: the files of the devices, or with a name that file");
   bool strategies_as_json = false;
   CLI::App& strategies_app = *app.add_subcommand("strategies", "List the strategies");
   strategies_app.add_flag("--json", strategies_as_json, "Print JSON instead of a table");
@@ -440,7 +443,7 @@ ExitStatus run_program(int argc, char** argv) {
   if (run_app.parsed()) return stowage::cli::run_run(run);
   if (generate_app.parsed()) return stowage::cli::run_generate(generate);
   if (fit_app.parsed()) return stowage::cli::run_fit(fit);
-  if (devices_app.parsed()) return stowage::cli::run_devices(devices_as_json);
+  if (devices_app.parsed()) return stowage::cli::run_devices(device_shown, devices_as_json);
   if (strategies_app.parsed()) return stowage::cli::run_strategies(strategies_as_json);
   if (completion_app.parsed()) {
     stowage::cli::write_completion(app, shell, std::cout);

@@ -208,7 +208,8 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
 [[nodiscard]] ExitStatus run_report(const ReportCommand& command);
 [[nodiscard]] ExitStatus run_fit(const FitCommand& command);
-[[nodiscard]] ExitStatus run_devices(bool as_json);
+/// All devices, or the one of this name.
+[[nodiscard]] ExitStatus run_devices(const std::string& name, bool as_json);
 [[nodiscard]] ExitStatus run_generate(const GenerateCommand& command);
 [[nodiscard]] ExitStatus run_strategies(bool as_json);
 

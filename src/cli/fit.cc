@@ -84,11 +84,9 @@ class Ways {
       planned(way, rows);
     });
     add("generated C, by rows", "generate", " --stream", [&](Way& way) {
-      const GeneratedBytes made = generated_bytes(command_.model_file, import_, options_);
-      way.obstacle = made.obstacle;
-      way.ram = made.ram;
-      way.flash = made.flash;
-      way.command += made.options + " -o " + shell_word(stem() + "-c");
+      PlanOptions rows = options_;
+      rows.stream.emplace();
+      generated(way, rows, "-c");
     });
     if (device_.memories.size() > 1) {
       PlanOptions two = options_;
@@ -99,15 +97,18 @@ class Ways {
         memories += fmt::format(" --memory {}={}{}{}", it.name, *it.capacity,
                                 memories.empty() && it.cost == 1 ? "" : fmt::format("@{}", it.cost),
                                 it.granule == 1 ? "" : fmt::format(",granule={}", it.granule));
-      memories += " --moves";
-      two.moves = Moves::allowed;
       const std::string where = fmt::format(" in {} and {}", two.memories[0].name, two.memories[1].name);
-      add("whole operators" + where, "plan", memories, [&](Way& way) { planned(way, two); });
-      add("rows" + where, "plan", memories + " --stream", [&](Way& way) {
-        PlanOptions rows = two;
-        rows.stream.emplace();
-        planned(way, rows);
+      PlanOptions by_rows = two;
+      by_rows.stream.emplace();
+      add("generated C, by rows" + where, "generate", memories + " --stream --layout ring", [&](Way& way) {
+        by_rows.stream->layout = StreamLayout::ring;
+        generated(way, by_rows, "-two-c");
       });
+      by_rows.stream->layout = StreamLayout::automatic;
+      two.moves = by_rows.moves = Moves::allowed;
+      memories += " --moves";
+      add("whole operators" + where, "plan", memories, [&](Way& way) { planned(way, two); });
+      add("rows" + where, "plan", memories + " --stream", [&](Way& way) { planned(way, by_rows); });
     }
     return std::move(ways_);
   }
@@ -151,6 +152,17 @@ class Ways {
       way.slow = result.plan.memories[1].peak;
       way.slow_traffic = result.plan.memories[1].traffic;
     }
+    if (options.stream && !is_streamed(result.plan)) way.what += ": whole operators do better";
+  }
+
+  void generated(Way& way, const PlanOptions& options, const std::string& ending) {
+    const GeneratedBytes made = generated_bytes(command_.model_file, import_, options);
+    way.obstacle = made.obstacle;
+    way.ram = made.ram;
+    way.slow = made.slow;
+    way.slow_traffic = made.slow_traffic;
+    way.flash = made.flash;
+    way.command += made.options + " -o " + shell_word(stem() + ending);
   }
 
   void runtime(std::string_view file, Way& way, bool with_plan) {
@@ -172,8 +184,10 @@ std::string shown(const std::optional<Bytes>& bytes) { return bytes ? fmt::forma
 void print_ways(const Ways& all, const std::vector<Way>& ways) {
   const Device& device = all.device();
   const bool has_slow = device.memories.size() > 1;
-  base::print(std::cout, "board   {}: {} with {} bytes, {} of them for the network{}{}\n\n", device.title,
-              device.memories[0].name, device.memories[0].bytes, std::max<Bytes>(all.room(), 0),
+  const Bytes room = std::max<Bytes>(all.room(), 0);
+  base::print(std::cout, "board   {}: {} with {} bytes, {} reserved, {} for the network{}{}\n\n",
+              device.title, device.memories[0].name, device.memories[0].bytes,
+              device.memories[0].bytes - room, room,
               has_slow ? fmt::format("; {} with {}", device.memories[1].name, device.memories[1].bytes) : "",
               device.flash ? fmt::format("; flash with {}", *device.flash) : "");
   base::print(std::cout, "fits  {:>10}{}{:>10}  way\n", device.memories[0].name,
@@ -193,7 +207,8 @@ void print_ways(const Ways& all, const std::vector<Way>& ways) {
   base::print(
       std::cout,
       "\nBytes of tensors; for TensorFlow Lite Micro, all that it keeps in its arena. Code and stacks come "
-      "on top, and without a\nnumber for flash the weights do.{}\n",
+      "on top, and without a\nnumber for flash the weights do. Ways of `stowage plan` are for a runtime of "
+      "your own; TensorFlow Lite Micro and\ngenerated C need nothing else.{}\n",
       device.note.empty() ? "" : " " + device.note);
 }
 
@@ -224,6 +239,9 @@ ExitStatus run_fit(const FitCommand& command) {
   if (!reserve)
     throw UsageError(
         fmt::format("--reserve {}: expected a size, for instance 64KiB", base::quoted(command.reserve)));
+  if (*reserve > device.memories[0].bytes)
+    throw UsageError(fmt::format("--reserve {} is {} bytes, expected at most the {} of {}", command.reserve,
+                                 *reserve, device.memories[0].bytes, device.memories[0].name));
   PlanOptions options = parse_plan_options(command.plan);
   const std::vector<Input> inputs = read_models({command.model_file}, command.model, Wanted::graph);
   print_notes(inputs);

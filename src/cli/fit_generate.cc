@@ -15,7 +15,6 @@ GeneratedBytes generated_bytes(const std::string& file, const ImportOptions& opt
     std::vector<Network> networks;
     networks.push_back(read_network(file, options));
     PlanOptions wanted = planning;
-    wanted.stream.emplace();
     wanted.io = Io::rows;
     PlannedPackage made =
         plan_package(networks, wanted, {.name = c_name_of(networks[0].input.info.name), .cases = 1});
@@ -27,8 +26,13 @@ GeneratedBytes generated_bytes(const std::string& file, const ImportOptions& opt
       bytes.options = " --io rows";
     }
     if (made.package.files.empty()) return {.obstacle = "no plan could be written as C"};
-    bytes.ram = made.package.arena + made.package.state;
-    bytes.flash = made.package.weights + made.package.control;
+    const std::vector<PlannedMemory>& memories = made.planned.plan.memories;
+    bytes.ram = memories[0].peak + made.package.state;
+    if (memories.size() > 1) {
+      bytes.slow = memories[1].peak;
+      bytes.slow_traffic = memories[1].traffic;
+    }
+    bytes.flash = made.package.weights + made.package.control + made.package.layers;
     return bytes;
   } catch (const UsageError& error) {
     return {.obstacle = error.what()};

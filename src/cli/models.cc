@@ -202,9 +202,15 @@ std::vector<Network> read_networks(const std::vector<std::string>& texts, const 
 }
 
 void print_notes(const std::vector<Input>& inputs) {
+  constexpr std::string_view option = "--shape ";
   for (const Input& input : inputs) {
-    if (!input.note.empty())
-      base::print(std::cerr, "stowage: note: {}: {}\n", base::quoted(input.info.source), input.note);
+    std::string note = input.note;
+    // With several models, an option names the model.
+    for (std::size_t at = note.find(option); inputs.size() > 1 && at != std::string::npos;
+         at = note.find(option, at + 1))
+      note.insert(at + option.size(), input.info.name + ".");
+    if (!note.empty())
+      base::print(std::cerr, "stowage: note: {}: {}\n", base::quoted(input.info.source), note);
   }
 }
 

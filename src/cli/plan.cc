@@ -207,7 +207,7 @@ void write_runtime(const PlanCommand& command, const PlanOptions& options, const
               arenas->own, shell_word(file),
               arenas->planned < arenas->own
                   ? fmt::format("{} bytes, {} fewer", arenas->planned, arenas->own - arenas->planned)
-                  : "as many");
+                  : "nothing gained");
 }
 
 bool has_standard_output(const std::vector<base::OutputFile>& outputs) {

@@ -272,9 +272,11 @@ std::string TflmPlanning::what_would_gain(const PlanOptions& options, const Plan
   rows.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
   try {
     const Plan streamed = make_plan({read_network(sources_[0], sizes_of_file).input}, rows).plan;
-    if (streamed.summary.peak >= plan.summary.peak) return "rows (--stream) would need as much";
+    if (streamed.summary.peak >= plan.summary.peak)
+      return "rows (--stream) would need as much, with inputs and outputs as wholes";
     return fmt::format(
-        "rows would need {} bytes for tensors, with kernels such as `stowage generate --stream` writes",
+        "rows would need {} bytes for tensors, less if inputs arrive by rows, with kernels such as `stowage "
+        "generate --stream` writes",
         streamed.summary.peak);
   } catch (const UsageError&) {
     return "it cannot run by rows (--stream) either";

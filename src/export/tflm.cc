@@ -102,11 +102,12 @@ void write_tflm(const TflmPlan& plan, const Graph& graph, std::ostream& out) {
 }
 
 void write_arena(const TflmArena& arena, const TflmRuntime& runtime, std::ostream& out) {
+  const Bytes both = arena.head + arena.tail;
+  const std::string_view more = arena.size > base::align_up(both, tflm_alignment) ? ", and room to start in"
+                                : arena.size > both                               ? ", rounded up"
+                                                                                  : "";
   write_row(out, "tensor_arena",
-            fmt::format("{}: head {}, tail {}{}", readable(arena.size), arena.head, arena.tail,
-                        arena.size > base::align_up(arena.head + arena.tail, tflm_alignment)
-                            ? ", and room to start in"
-                            : ""));
+            fmt::format("{}: head {}, tail {}{}", readable(arena.size), arena.head, arena.tail, more));
   write_row(out, "", fmt::format("for TensorFlow Lite Micro {}, {}", tflm_version, described(runtime)));
   if (!arena.unknown.empty())
     write_row(out, "",

@@ -162,6 +162,35 @@ std::string makefile_of(const std::vector<std::string>& names, const std::vector
       models, sources);
 }
 
+/// How models that may run at the same time take turns, if all of them take or give rows: one row of each in turn.
+std::string turns_text(const Plan& plan, const std::vector<std::string>& names,
+                       const std::vector<Package>& packages) {
+  if (plan.clocks.size() == 1) return "";
+  std::string begins;
+  std::string turns;
+  std::string is_running;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& it = names[i];
+    const std::string& calls = packages[i].uses.front().calls;
+    constexpr std::string_view begin = "_begin(&state, ";
+    const std::size_t from = calls.find(begin);
+    if (from == std::string::npos) return "";  // it runs as a whole
+    const std::size_t memories = from + begin.size();
+    begins += fmt::format("  {0}_state state_{0};\n  {0}_status {0} = {0}_begin(&state_{0}, {1};\n", it,
+                          calls.substr(memories, calls.find(';', memories) - memories));
+    is_running += fmt::format("{}{} != {}_DONE", is_running.empty() ? "" : " || ", it, upper(it));
+    turns += fmt::format(
+        "    if ({0} == {1}_WANTS_ROW) read_{0}({0}_row(&state_{0}));\n"
+        "    if ({0} == {1}_HAS_ROW) use_{0}({0}_row(&state_{0}));\n"
+        "    if ({0} != {1}_DONE) {0} = {0}_advance(&state_{0});\n",
+        it, upper(it));
+  }
+  return fmt::format(
+      "Models around a `|` may take turns, here row by row; `read_NAME` and `use_NAME` are yours:\n\n"
+      "```c\nvoid infer_in_turns(void) {{\n{}  while ({}) {{\n{}  }}\n}}\n```\n\n",
+      begins, is_running, turns);
+}
+
 std::string readme_of(const Plan& plan, const std::string& name, const std::vector<std::string>& names,
                       const std::vector<Package>& packages) {
   std::string rows;
@@ -173,7 +202,9 @@ std::string readme_of(const Plan& plan, const std::string& name, const std::vect
     memories += fmt::format("| {} | {} |\n", in_comment(memory.memory.name), memory.peak);
   std::string outlets;
   std::string calls;
+  Bytes flash = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
+    flash += packages[i].weights + packages[i].control + packages[i].layers;
     const PackageUse& use = packages[i].uses.front();
     outlets += fmt::format("\n| {} | name in the model | type | shape |\n|---|---|---|---|\n{}", names[i],
                            use.outlets);
@@ -183,11 +214,14 @@ std::string readme_of(const Plan& plan, const std::string& name, const std::vect
       "# {0}\n\nC99 that runs {1} models in the same memory. Made by stowage.\n\n"
       "| memory | bytes |\n|---|---|\n{2}\n"
       "| model | state | weights | control tables | layers | steps |\n|---|---|---|---|---|---|\n{3}{5}\n"
-      "```c\n#include \"{0}.h\"\n\n{6}{7}```\n\n"
+      "Weights, control tables and layers are in flash: {9} bytes in all, beside code. The stack stays below "
+      "1 kB.\n\n"
+      "```c\n#include \"{0}.h\"\n\n{6}{7}```\n\n{8}"
       "`{0}.h` says in which order they run. `make test` runs each on known inputs on this machine. Add all "
       "`.c` "
       "files\nbut those that end in `_test.c` to your project.\n{4}",
-      name, names.size(), memories, rows, licence_text, outlets, declarations_of_memories(plan, name), calls);
+      name, names.size(), memories, rows, licence_text, outlets, declarations_of_memories(plan, name), calls,
+      turns_text(plan, names, packages), flash);
 }
 
 Package package_of_several(std::span<const Network> networks, const Plan& plan,

@@ -71,7 +71,7 @@ TEST(CliFit, EveryCommandForATfliteModelWorks) {
   const TemporaryDirectory directory;
   directory.write("a model.tflite", relu_chain());
   const json document = ways_of(directory, {"a model.tflite", "--board", "esp32s3"});
-  EXPECT_EQ(document.at("ways").size(), 7U) << document.dump(1);
+  EXPECT_EQ(document.at("ways").size(), 8U) << document.dump(1);
   for (const json& way : document.at("ways")) EXPECT_TRUE(way.at("fits")) << way.dump();
   expect_commands_work(directory, document);
 }
@@ -79,14 +79,16 @@ TEST(CliFit, EveryCommandForATfliteModelWorks) {
 TEST(CliFit, EveryCommandForAnOnnxModelWorks) {
   const TemporaryDirectory directory;
   const json document = ways_of(directory, {classifier_file, "--board", "npu"});
-  ASSERT_EQ(document.at("ways").size(), 5U);
+  ASSERT_EQ(document.at("ways").size(), 6U);
   EXPECT_FALSE(document.at("ways")[0].at("fits")) << "720 KiB in a scratchpad of 256";
   EXPECT_EQ(document.at("ways")[0].at("bytes"), 737280);
   EXPECT_TRUE(document.at("ways")[1].at("fits")) << "by rows";
-  EXPECT_TRUE(document.at("ways")[3].at("fits")) << "in two memories";
-  EXPECT_LE(document.at("ways")[3].at("bytes"), 262144);
-  EXPECT_EQ(document.at("ways")[4].at("way"), "rows in scratchpad and DRAM");
-  EXPECT_LT(document.at("ways")[4].at("slow_traffic"), document.at("ways")[3].at("slow_traffic"));
+  EXPECT_EQ(document.at("ways")[3].at("way"), "generated C, by rows in scratchpad and DRAM");
+  EXPECT_TRUE(document.at("ways")[3].at("fits"));
+  EXPECT_TRUE(document.at("ways")[4].at("fits")) << "in two memories";
+  EXPECT_LE(document.at("ways")[4].at("bytes"), 262144);
+  EXPECT_EQ(document.at("ways")[5].at("way"), "rows in scratchpad and DRAM");
+  EXPECT_LT(document.at("ways")[5].at("slow_traffic"), document.at("ways")[4].at("slow_traffic"));
   expect_commands_work(directory, document);
 }
 
@@ -103,6 +105,10 @@ TEST(CliFit, TableHasTheSameWays) {
 TEST(CliFit, ReserveLeavesLess) {
   const TemporaryDirectory directory;
   directory.write("m.tflite", relu_chain());
+  const ProcessResult more =
+      run_stowage(directory.path(), {"fit", "m.tflite", "--board", "nrf5340", "--reserve", "600K"});
+  EXPECT_EQ(more.status, 2);
+  EXPECT_TRUE(has_part(more.errors, "--reserve 600K is 614400 bytes, expected at most the 524288 of RAM"));
   const json document = ways_of(directory, {"m.tflite", "--board", "nrf5340", "--reserve", "512K"});
   EXPECT_EQ(document.at("room"), 0);
   for (const json& way : document.at("ways")) EXPECT_FALSE(way.at("fits"));
@@ -129,6 +135,18 @@ TEST(CliDevice, GivesThePlanItsMemories) {
             plan_with({"--memory", "FAST=256KiB@1,granule=64", "--memory", "SLOW=4MiB@4"}));
   EXPECT_EQ(plan_with({"--device", "ESP32-S3"}),
             plan_with({"--memory", "SRAM=512KiB", "--memory", "PSRAM=8MiB@10"}));
+}
+
+TEST(CliDevice, OneIsTheBeginningOfAFileOfOnesOwn) {
+  const TemporaryDirectory directory;
+  const ProcessResult shown = run_stowage(directory.path(), {"devices", "ESP32-S3", "--json"});
+  EXPECT_EQ(shown.status, 0) << shown.errors;
+  directory.write("mine.json", shown.output);
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", classifier_file, "--device", "mine.json"}).status, 0);
+  const ProcessResult listed = run_stowage(directory.path(), {"devices", "npu"});
+  EXPECT_TRUE(has_part(listed.output, "scratchpad"));
+  EXPECT_FALSE(has_part(listed.output, "esp32"));
+  EXPECT_EQ(run_stowage(directory.path(), {"devices", "mine.json"}).status, 2);
 }
 
 TEST(CliDevice, SaysWhatIsWrong) {
@@ -291,7 +309,7 @@ TEST(CliAdvice, TheRuntimesBytesSayWhatAPlanGains) {
     EXPECT_EQ(plan.status, 0) << plan.errors;
     return plan.output;
   };
-  EXPECT_TRUE(has_part(output_of({}), "`stowage tflm m.tflite` plans for it: as many\n")) << output_of({});
+  EXPECT_TRUE(has_part(output_of({}), "`stowage tflm m.tflite` plans for it: nothing gained\n")) << output_of({});
   EXPECT_FALSE(has_part(output_of({"--shape", "x=4,64"}), "tensor_arena"));
 }
 

@@ -158,6 +158,36 @@ TEST(GenerateSeveral, TheReadmeHasCodeThatCompilesAndRuns) {
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
+TEST(GenerateSeveral, TheReadmeShowsHowModelsTakeTurns) {
+  const std::vector<Network> networks = two_networks();
+  PlanOptions options;
+  options.run = "a | B";
+  options.stream.emplace();
+  options.io = Io::rows;
+  const Package package =
+      generate_package(networks, plan_of(networks, options), {.name = "pair", .cases = 0});
+  const std::string readme = std::ranges::find(package.files, "README.md", &GeneratedFile::path)->content;
+  const auto code_from = [&](std::size_t at) {
+    const std::size_t code = readme.find("```c\n", at) + 5;
+    return readme.substr(code, readme.find("```", code) - code);
+  };
+  const std::vector<std::byte> input = some_input();
+  const auto row_functions = [](const std::string& model, const std::string& output) {
+    const std::string name = "pair_" + model;
+    return "static int rows_of_" + model + ", results_of_" + model + ";\nstatic void read_" + name +
+           "(void *row) { memcpy(row, input + 15 * rows_of_" + model + "++, 60); }\nstatic void use_" + name +
+           "(const void *row) { memcpy(" + output + " + 15 * results_of_" + model + "++, row, 60); }\n";
+  };
+  const auto outcome = run_main(
+      package, code_from(0) + "#include <stdio.h>\n#include <string.h>\n" + array_text("input", input) +
+                   array_text("expected_first", run_with(networks[0], input)) +
+                   array_text("expected_second", run_with(networks[1], input)) +
+                   "static float first[90], second[90];\n" + row_functions("a", "first") +
+                   row_functions("b", "second") + code_from(readme.find("take turns, here")) +
+                   "int main(void) {\n  infer_in_turns();\n" + end_of_program);
+  EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
+}
+
 TEST(GenerateSeveral, FeedModelsThatRunAtTheSameTime) {
   std::vector<Network> networks = two_networks();
   networks.push_back(testing::pool_and("TANH"));
