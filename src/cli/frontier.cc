@@ -95,6 +95,7 @@ FitQuestion parse_fit(const std::string& text, const ModelTexts& texts) {
     ModelTexts alone;
     alone.dims = {question.second + "=" + *given};
     question.range = parse_model_options(alone).dims.at(question.second);
+    question.has_range = true;
   }
   if (!question.range.least || *question.range.least >= question.range.most)
     throw UsageError(

@@ -18,6 +18,7 @@ struct FitQuestion {
   std::vector<std::int64_t> firsts{};  ///< Its sizes.
   std::string second{};                ///< The dimension whose largest size is wanted.
   GivenSize range = 1;                 ///< Of its sizes.
+  bool has_range = false;              ///< The user gave it.
   ModelTexts others{};                 ///< What else is given of the model.
 
   /// The texts with sizes for both.

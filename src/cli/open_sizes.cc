@@ -126,10 +126,9 @@ void print_fit(const std::string& name, const GivenSize& range, const SizeFit& f
                 fmt::format("{}", fmt::join(fit.larger, ", ")), fit.singles, fit.last_single);
 }
 
-/// A range that the model accepts, to go on with: every size up to 512, unless it rejects the smallest of them. None: it
-/// accepts nothing that was tried.
-std::optional<GivenSize> range_to_go_on(const ReadWithSize& read, const std::vector<SizedPeak>& peaks) {
-  const auto accepts = [&](const GivenSize& size) {
+/// Whether the model can be read with a size.
+AcceptsSize accepting(const ReadWithSize& read) {
+  return [read](const GivenSize& size) {
     try {
       (void)read(size);
       return true;
@@ -139,6 +138,24 @@ std::optional<GivenSize> range_to_go_on(const ReadWithSize& read, const std::vec
       return false;
     }
   };
+}
+
+/// The sizes to search if none are given: all up to 2^20, or, if the model rejects the smallest, those that it accepts.
+GivenSize range_to_search(const ReadWithSize& read, const GivenSize& all) {
+  const AcceptsSize accepts = accepting(read);
+  if (accepts({*all.least, *all.least})) return all;
+  // Of models that halve their input again and again, only some of the largest sizes are accepted.
+  for (std::int64_t most = all.most; most > *all.least; most /= 2) {
+    const auto range = accepted_range(accepts, {*all.least, most});
+    if (range && *range->least < range->most && accepts(*range)) return *range;
+  }
+  return all;
+}
+
+/// A range that the model accepts, to go on with: every size up to 512, unless it rejects the smallest of them. None: it
+/// accepts nothing that was tried.
+std::optional<GivenSize> range_to_go_on(const ReadWithSize& read, const std::vector<SizedPeak>& peaks) {
+  const AcceptsSize accepts = accepting(read);
   if (const GivenSize usual(1, 512); accepts({1, 1}) && accepts(usual)) return usual;
   const auto last = std::ranges::find_if(peaks.rbegin(), peaks.rend(),
                                          [](const SizedPeak& it) { return it.rejected.empty(); });
@@ -232,7 +249,10 @@ ReadTexts reader_of(const PlanCommand& command, const PlanOptions& options) {
 
 void fit_dimension(PlanCommand& command, const PlanOptions& options) {
   const ReadTexts read = reader_of(command, options);
-  const FitQuestion question = parse_fit(command.fit, command.model);
+  FitQuestion question = parse_fit(command.fit, command.model);
+  if (!question.has_range)
+    question.range = range_to_search(
+        [&](const GivenSize& size) { return read(question.at(std::nullopt, size)); }, question.range);
   const InterruptWatch watch;  // an interrupt keeps the largest size so far
   PlanOptions with_stop = options;
   with_stop.solve.stop = watch.stop();

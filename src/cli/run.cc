@@ -56,6 +56,14 @@ GivenPlan read_given(const RunCommand& command, const ModelTexts& model, const B
   return given;
 }
 
+/// Shapes that depend on data follow from the sizes of the run, not from the largest ones.
+void take_shape_rules(const Network& exact, Network& range) {
+  for (std::size_t s = 0; s < range.details.size(); ++s) {
+    for (std::size_t op = 0; op < range.details[s].size(); ++op)
+      range.details[s][op].shapes_of_data = exact.details.at(s).at(op).shapes_of_data;
+  }
+}
+
 /// The plan for `networks`, which were read at its sizes. One for a range runs at the sizes that --dim gives: with
 /// functions in the offsets of these, otherwise in its own. `networks` become those that the plan is for.
 Plan plan_at_sizes(const RunCommand& command, GivenPlan given, std::vector<Network>& networks) {
@@ -63,6 +71,7 @@ Plan plan_at_sizes(const RunCommand& command, GivenPlan given, std::vector<Netwo
   std::vector<Network> range =
       read_networks(command.inputs, given.functions ? given.functions->range : given.sizes.range);
   range[0].input.content = graph_at(range[0].graph(), networks[0].graph());
+  take_shape_rules(networks[0], range[0]);
   networks = std::move(range);
   const Graph& graph = networks[0].graph();
   return given.functions ? plan_at(given.plan, given.functions->functions, given.functions->values, graph)

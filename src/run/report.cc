@@ -107,6 +107,8 @@ std::vector<Bytes> planned_ends(const Plan& plan) {
       end = std::max(end, place.offset + view.offset + run::bytes_in(view, tensor.tensor));
     }
   }
+  // A ring ends before rows that begin again at its start.
+  for (std::size_t m = 0; m < ends.size(); ++m) ends[m] = std::min(ends[m], plan.memories[m].peak);
   return ends;
 }
 

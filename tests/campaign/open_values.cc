@@ -45,6 +45,12 @@ Made unary(const OpenNode& node, const OpenValue& data, World& world) {
   return made;
 }
 
+Made zeros(const Shape& shape, World& world) {
+  Made made = computed(Elements::real, shape, world);
+  made.value.numbers = std::vector<std::int64_t>(made.value.names.size(), 0);
+  return made;
+}
+
 std::int64_t different_in(std::vector<std::int64_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
   return std::unique(numbers.begin(), numbers.end()) - numbers.begin();
@@ -226,7 +232,7 @@ std::vector<Made> evaluate(const OpenNode& node, const OpenInputs& inputs, World
     case OpenKind::tile:
       return {tile(inputs, world)};
     case OpenKind::fill:
-      return {computed(Elements::real, numbers_of(data), world)};
+      return {zeros(numbers_of(data), world)};
     case OpenKind::reduce:
       return {reduce(node, inputs, world)};
     case OpenKind::multiply: {

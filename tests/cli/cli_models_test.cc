@@ -152,5 +152,37 @@ TEST(CliPlannedSizes, WithinTheRangesRun) {
   }
 }
 
+/// Shapes that a run decides, by data, follow from the sizes of the run, too.
+TEST(CliPlannedSizes, WithinTheRangesRunWhereDataGiveShapes) {
+  const testing::TemporaryDirectory directory;
+  directory.write(
+      "heads.onnx",
+      testing::onnx_model(
+          {.nodes = {testing::node("MatMul", {"x", "w"}, {"y"}), testing::node("Shape", {"x"}, {"shape"}),
+                     testing::node("Slice", {"shape", "one", "two", "zero"}, {"length"}),
+                     testing::node("Cast", {"length"}, {"short"},
+                                   {testing::attribute("to", std::int64_t{6})}),
+                     testing::node("Cast", {"short"}, {"long"}, {testing::attribute("to", std::int64_t{7})}),
+                     testing::node("Concat", {"zero", "long", "rest"}, {"sizes"},
+                                   {testing::attribute("axis", std::int64_t{0})}),
+                     testing::node("Reshape", {"y", "sizes"}, {"z"}), testing::node("Relu", {"z"}, {"out"})},
+           .inputs = {testing::tensor_value("x", {1, "seq", 16})},
+           .outputs = {testing::untyped_value("out")},
+           .initializers = {testing::zeros("w", {16, 32}), testing::vector_of("zero", {0}),
+                            testing::vector_of("one", {1}), testing::vector_of("two", {2}),
+                            testing::vector_of("rest", {2, 16})}})
+          .SerializeAsString());
+  ASSERT_EQ(
+      run_stowage(directory.path(), {"plan", "heads.onnx", "--dim", "seq=1..64", "-o", "plan.json"}).status,
+      0);
+  for (const int size : {1, 40, 64}) {
+    const ProcessResult ran = run_stowage(
+        directory.path(),
+        {"run", "heads.onnx", "--plan", "plan.json", "--check=all", "--dim", "seq=" + std::to_string(size)});
+    EXPECT_EQ(ran.status, 0) << ran.errors;
+    expect_says(ran.output, {"float32[1," + std::to_string(size) + ",2,16]", "bit for bit"});
+  }
+}
+
 }  // namespace
 }  // namespace stowage::cli

@@ -352,6 +352,10 @@ TEST(CliOpenSizes, GoOnWithSizesThatTheModelAccepts) {
     }
   }
   EXPECT_EQ(commands_in(answer_of("mel.onnx")).size(), 2U);
+  const ProcessResult fit =
+      run_stowage(directory.path(), {"plan", "mel.onnx", "--fit", "n", "--capacity", "1MiB"});
+  EXPECT_EQ(fit.status, 0) << fit.errors;
+  expect_says(fit.errors, {"every size of 'n' from 512 to "});
 }
 
 /// A size of 0 is one: ONNX has empty tensors. It is seldom meant, so that is said wherever notes are.
