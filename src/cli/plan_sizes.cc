@@ -1,12 +1,14 @@
 // Plans know the sizes that they are for, so nobody has to give them again: an open size of a model is an axis of an
-// input, and the plan has the shape of that input.
+// input, and the plan has the shape of that input. It also has the values of inputs that decide sizes.
 
 #include "cli/plan_sizes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "base/text.h"
 #include "cli/models.h"
@@ -82,6 +84,24 @@ bool is_within(const PlannedSize& planned, const GivenSize& given, const std::st
   return planned.is_open && !is_range;
 }
 
+/// The texts, with the values of inputs that the plan has, unless they are given.
+ModelTexts with_values_of(const Plan& plan, const std::vector<NamedFile>& models, const ModelTexts& texts) {
+  ModelTexts all = texts;
+  for (const PlannedTensor& it : plan.tensors) {
+    if (it.tensor.value.empty()) continue;
+    const std::string name = (models.size() > 1 ? models[it.model].name + "." : "") + it.tensor.name;
+    const bool is_given = std::ranges::any_of(texts.values, [&](const std::string& text) {
+      return parse_assignment("--value", text).first == name;
+    });
+    if (is_given) continue;
+    std::vector<std::string> elements;
+    for (const Number& number : it.tensor.value)
+      elements.push_back(std::visit([](auto element) { return fmt::format("{}", element); }, number));
+    all.values.push_back(fmt::format("{}={}", name, fmt::join(elements, ",")));
+  }
+  return all;
+}
+
 std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbols,
                      const std::vector<std::string>& models, const ModelTexts& texts) {
   const auto symbol = std::ranges::find(symbols, size.name, &SizeSymbol::name);
@@ -106,11 +126,13 @@ std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbol
 
 }  // namespace
 
-PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models, const ModelTexts& texts,
+PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models, const ModelTexts& given_texts,
                       std::span<const SizeSymbol> symbols) {
-  PlannedSizes found{.texts = texts, .range = texts};
   const std::vector<NamedFile> files = parse_models(models);
-  if (files.size() != plan.models.size()) return found;  // the checker says so
+  if (files.size() != plan.models.size())
+    return {.texts = given_texts, .range = given_texts};  // the checker says so
+  const ModelTexts texts = with_values_of(plan, files, given_texts);
+  PlannedSizes found{.texts = texts, .range = texts};
   std::vector<PlannedSize> ranges;
   const auto give = [&](ModelTexts& to, const PlannedSize& size) {
     to.dims.push_back(fmt::format("{}={}", size.name, size.most));

@@ -12,7 +12,8 @@ namespace stowage::cli {
 
 /// What the models of a plan leave open, at the sizes of the plan.
 struct PlannedSizes {
-  ModelTexts texts{};  ///< The options, with a --dim for each size that the plan has and they do not give.
+  ModelTexts
+      texts{};  ///< The options, with a --dim or --value for each that the plan has and they do not give.
   bool is_within = false;  ///< They give sizes within the plan's ranges, as numbers.
   ModelTexts range{};      ///< The options with the ranges of the plan in place of these.
 };

@@ -265,6 +265,8 @@ TEST(CliOpenSizes, MayFollowFromValues) {
   std::vector<std::string> verified{"verify", "plan.json", "--model", "net.onnx"};
   std::vector<std::string> ran{"run", "net.onnx", "--plan", "plan.json", "--check=all"};
   for (auto* const arguments : {&verified, &ran}) {
+    const ProcessResult from_plan = run_stowage(directory.path(), *arguments);
+    EXPECT_EQ(from_plan.status, 0) << "the plan has them: " << from_plan.errors;
     arguments->insert(arguments->end(), values.begin(), values.end());
     const ProcessResult result = run_stowage(directory.path(), *arguments);
     EXPECT_EQ(result.status, 0) << result.errors;
