@@ -45,10 +45,27 @@ struct ChangedBuffer {
   [[nodiscard]] bool is_resized() const { return before && after && before->size != after->size; }
 };
 
+/// Buffers of a tensor in one plan.
+struct TensorBuffers {
+  std::size_t row_blocks =
+      0;            ///< Each of them has a buffer of its own; 0: the tensor has one buffer, or none.
+  Bytes bytes = 0;  ///< Of all buffers together; 0 without any.
+
+  bool operator==(const TensorBuffers&) const = default;
+};
+
+/// A tensor that has row blocks in a plan, of which some came, went, changed or moved.
+struct ChangedTensor {
+  std::string name{};
+  TensorBuffers before{};
+  TensorBuffers after{};
+};
+
 /// What changed from one plan to another. Buffers are the same if they have one id.
 struct PlanDifference {
   std::vector<ChangedNumber> numbers{};  ///< All of them, those that are equal, too; the peak first.
   std::vector<ChangedBuffer> buffers{};  ///< In the order of the plans: those that went, then all others.
+  std::vector<ChangedTensor> in_rows{};  ///< By name. Their buffers are among `buffers`, too.
   std::vector<std::string> operators_came{};  ///< By the names of the tensors that they compute.
   std::vector<std::string> operators_went{};
   /// The first step of the plan before at which the other one runs something else, operators that came or went aside;
@@ -64,7 +81,8 @@ struct PlanDifference {
 
 enum class DifferenceForm : std::uint8_t { text, markdown, json };
 
-/// Writes a difference. Text and Markdown list up to 20 buffers, those that changed most first; JSON has all.
+/// Writes a difference. Text and Markdown list up to 20 buffers and tensors in row blocks, those that changed most
+/// first; JSON has all, and row blocks also one by one.
 void write_difference(const PlanDifference& difference, DifferenceForm form, std::ostream& out);
 
 }  // namespace stowage

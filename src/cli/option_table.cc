@@ -52,7 +52,7 @@ constexpr std::array<OptionRow, 35> option_rows{{
      "banks where that is possible"},
     {"recompute", &PlanTexts::recompute, stream_group,
      "FACTOR: --stream may run this many times the multiplies of the network. A..B: shows what six factors "
-     "from A to B save. Default: 1.0",
+     "from A to B save, and takes as many time limits. Default: 1.0",
      false},
     {"layout", &PlanTexts::layout, stream_group,
      "Where --stream stores rows: ring (in the order of an affine schedule, for loops), granules (row blocks "

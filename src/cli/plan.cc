@@ -76,6 +76,12 @@ void replace_plans(const std::vector<WantedFile>& files, const Plan& plan, const
   }
 }
 
+bool moves_something(const Plan& plan) {
+  return std::ranges::any_of(plan.clocks, [](const Clock& clock) {
+    return std::ranges::any_of(clock.steps, [](const Step& it) { return std::holds_alternative<Copy>(it); });
+  });
+}
+
 /// What else the user has asked for than a low peak.
 void print_objectives(const PlanResult& result, const PlanOptions& options, std::ostream& out) {
   const std::string_view cut = result.plan.interrupted ? "; the search was cut short" : "";
@@ -91,6 +97,8 @@ void print_objectives(const PlanResult& result, const PlanOptions& options, std:
     base::print(out, "\nbanks: no offsets were found within the {} banks of {} bytes\n", options.banks->count,
                 options.banks->size);
   }
+  if (options.moves == Moves::allowed && !moves_something(result.plan))
+    base::print(out, "\nmoves: 0, none that gain were found{}\n", cut);
 }
 
 /// What may help a plan that needs too many bytes: what was tried, what is cheap to try, and what the plan says

@@ -391,7 +391,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("lower bound", bound_of(plan));
   const auto gap = exporting::gap_in_percent(summary);
   row("gap", (gap ? *gap + " %, " : "") + proof_in_words(plan));
-  if (has_stopped(plan)) row("stopped", "it fits; without --capacity the search goes on");
+  if (has_stopped(plan)) row("stopped", "it fits its memory; without a limit of that the search goes on");
   write_order_searches(plan, row);
   write_streamed(plan, row);
   write_left_out(plan, row);
@@ -411,8 +411,8 @@ void write_summary(const Plan& plan, std::ostream& out) {
             ? "no limit"
             : readable(*capacity) + (missing > 0 ? fmt::format(", missed by {}", readable(missing)) : "");
     if (plan.memories.size() > 1) {
-      row("memory",
-          fmt::format("{}: peak {}, capacity {}", memory.memory.name, readable(memory.peak), limit));
+      row("memory", fmt::format("{}: peak {}, capacity {}, traffic {}", memory.memory.name,
+                                readable(memory.peak), limit, readable(memory.traffic)));
     } else if (capacity) {
       row("capacity", limit);
     }

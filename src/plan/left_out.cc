@@ -75,12 +75,6 @@ void leave_rows_out(const PlanOptions& options, WithoutRows reason, Plan& plan) 
     case WithoutRows::stopped:
       return leave_rows_out(options, "an interrupt ended the search before rows with a lower peak were found",
                             "", plan);
-    case WithoutRows::not_better:
-      return leave_rows_out(options,
-                            options.memories.size() > 1
-                                ? "in these memories no rows that cost or need less were found"
-                                : "no rows with a lower peak of all networks were found",
-                            "", plan);
     case WithoutRows::not_lower:
       const bool are_rings = options.stream->layout == StreamLayout::ring;
       return leave_rows_out(options,
@@ -97,10 +91,8 @@ void leave_rows_out(const PlanOptions& options, std::string why, std::string hel
 }
 
 LeftOut untried(const PlanOptions& options, Wish wish) {
-  const std::string instead = wish == Wish::axes     ? "--axes natural"
-                              : wish == Wish::blocks ? "--blocks none"
-                                                     : "--granule 1";
-  return {wish, limit_of(options) + " ended before all were tried", more_time(options) + ", " + instead};
+  const std::string instead = wish == Wish::granule ? ", --granule 1" : "";
+  return {wish, limit_of(options) + " ended before all were tried", more_time(options) + instead};
 }
 
 LeftOut too_many_reads() {

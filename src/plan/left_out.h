@@ -15,8 +15,7 @@ enum class WithoutRows : std::uint8_t {
   fits,  ///< Whole operators fit the capacity.
   cut,   ///< Time is up.
   stopped,
-  not_lower,  ///< No plan by rows needs less.
-  not_better  ///< In all memories, and with all networks, they are no better than whole operators.
+  not_lower  ///< No plan by rows needs less.
 };
 
 /// A plan of whole operators does without the rows that the options ask for.

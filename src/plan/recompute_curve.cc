@@ -1,13 +1,15 @@
-// What each byte costs in multiplies: the network is planned again and again, within more and more multiplies.
+// What each byte costs in multiplies: the network is planned again and again, within fewer and fewer multiplies.
 //
-// The largest limit comes first, with 40 % of the time, since it usually has the lowest peak. The others share
-// the rest. A plan within few multiplies is also one within more, so the curve never rises.
+// Each limit of multiplies has the whole time limit, or the whole effort, as if it were planned alone. The largest comes
+// first, since it usually has the lowest peak. A plan within few multiplies is also one within more. So each point of
+// the curve is the best of all plans within its limit, and the curve never rises.
 //
-// Cost: one plan for each point.
+// Cost: one plan for each point, each with a time limit of its own. An interrupt ends all that are left at once.
 
 #include "plan/recompute_curve.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,6 @@ namespace stowage::plan {
 namespace {
 
 constexpr int most_points = 6;
-constexpr double share_of_largest = 0.4;  // of the time
 
 /// Limits in equal steps, ascending.
 std::vector<double> limits_of(double from, double to) {
@@ -33,8 +34,24 @@ std::vector<double> limits_of(double from, double to) {
 
 double multiplies_of(const Plan& plan) { return plan.streaming ? plan.streaming->recomputed : 1; }
 
-bool is_better(const Plan& a, const Plan& b) {
-  return std::pair(a.summary.peak, multiplies_of(a)) < std::pair(b.summary.peak, multiplies_of(b));
+/// What a search has found, and whether it was cut short.
+using Found = RecomputePoint;
+
+bool is_better(const Found& a, const Found& b) {
+  return std::pair(a.peak, a.recomputed) < std::pair(b.peak, b.recomputed);
+}
+
+/// For each search the best of all that run no more multiplies than its limit.
+std::vector<RecomputePoint> curve_of(const std::vector<Found>& found) {
+  std::vector<RecomputePoint> curve = found;
+  for (RecomputePoint& point : curve) {
+    for (const Found& it : found) {
+      if (it.recomputed > point.limit || !is_better(it, point)) continue;
+      point.peak = it.peak;
+      point.recomputed = it.recomputed;
+    }
+  }
+  return curve;
 }
 
 }  // namespace
@@ -43,33 +60,29 @@ Plan plan_recompute_curve(std::span<const Input> inputs, const PlanOptions& opti
                           const base::Deadline& deadline) {
   if (!options.stream->recompute_from) return plan_by_rows(inputs, options, deadline);
   expect_rows(inputs, options);
+  const auto begin = deadline.now();
   const std::vector<double> limits = limits_of(*options.stream->recompute_from, options.stream->recompute);
+  std::vector<Found> found(limits.size());
+  std::optional<Plan> best;
+  Found of_best;
+  bool is_cut = false;
   PlanOptions within = options;
-  const auto plan_of = [&](std::size_t point, double share) {
+  for (std::size_t point = limits.size(); point-- > 0;) {
     within.stream->recompute = limits[point];
-    return plan_by_rows(inputs, within, deadline.part(share));
-  };
-  std::size_t left = limits.size() - 1;
-  Plan best = plan_of(left, left == 0 ? 1 : share_of_largest);
-  std::vector<RecomputePoint> curve(limits.size());
-  curve.back() = {limits.back(), multiplies_of(best), best.summary.peak, best.interrupted};
-  for (bool is_cut = best.interrupted; left > 0; --left) {
-    Plan plan = plan_of(left - 1, 1 / static_cast<double>(left));
+    const base::Deadline of_point = deadline.later_by(base::Deadline::Seconds(deadline.now() - begin));
+    Plan plan = plan_by_rows(inputs, within, of_point);
     is_cut = is_cut || plan.interrupted;
-    curve[left - 1] = {limits[left - 1], multiplies_of(plan), plan.summary.peak, plan.interrupted};
-    if (is_better(plan, best)) best = std::move(plan);
-    best.interrupted = is_cut;
+    found[point] = {limits[point], multiplies_of(plan), plan.summary.peak, plan.interrupted};
+    if (best && !is_better(found[point], of_best)) continue;
+    of_best = found[point];
+    best = std::move(plan);
   }
-  for (std::size_t i = 1; i < curve.size(); ++i) {
-    if (curve[i - 1].peak > curve[i].peak) continue;
-    curve[i].peak = curve[i - 1].peak;
-    curve[i].recomputed = curve[i - 1].recomputed;
-  }
-  if (!best.streaming) return best;
-  best.streaming->recompute_limit =
+  best->interrupted = is_cut;
+  if (!best->streaming) return *std::move(best);
+  best->streaming->recompute_limit =
       limits.back();  // the claim does not cover what more multiplies would give
-  best.streaming->curve = std::move(curve);
-  return best;
+  best->streaming->curve = curve_of(found);
+  return *std::move(best);
 }
 
 }  // namespace stowage::plan

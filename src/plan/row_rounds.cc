@@ -3,6 +3,7 @@
 //     whole operators      the plan that exists under any time limit
 //     first rows           quick plans by rows, with fewer and fewer rows in a step (first_rows.cc)
 //     rows                 the lowest of all ways to stream (row_search.cc)
+//     rows computed once   the same, where --recompute allows more: as low with fewer multiplies is better
 //     rows of blocks       the same for the network in blocks along a second axis, where that seems to help
 //     the lowest of all    if peaks are equal, the plan of whole operators, which is simpler
 //
@@ -49,6 +50,7 @@ constexpr double share_of_whole = 0.25;              // of a round, for whole op
 constexpr double share_of_first_rows = 0.4;          // at most, for a quick plan
 constexpr double share_of_blocks = 0.1;              // of the time, to choose them
 constexpr double share_of_unsplit = 0.4;             // for the network itself, if blocks may help
+constexpr double share_of_again = 0.6;  // for rows that are computed again, before rows computed once
 
 /// Plans operator by operator.
 Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
@@ -226,13 +228,16 @@ class RowSearch {
     const PlanOptions options = with_granule(options_, *granule);
     BlockChoice blocks = blocks_that_help(graph_, options, around_, slice);
     const Deadline unsplit = blocks.network ? slice.part(share_of_unsplit) : slice;
-    FoundRows found = lowest_rows(graph_, options, around_, unsplit,
-                                  known_of_whole(order_of(*whole_, graph_)), limit(), goes_on(*granule));
-    Tried tried{.granule = *granule, .bound = found.bound, .has_best = found.best.has_value()};
+    FoundRows found =
+        lowest_of(graph_, options, unsplit, known_of_whole(order_of(*whole_, graph_)), goes_on(*granule));
+    Tried tried{.granule = *granule, .bound = found.bound};
     bool is_cut = blocks.is_cut || found.is_cut;
     bool are_axes_cut = found.are_axes_cut;
     bool covers_blocks = false;
-    if (keep(std::move(found.best))) from_ = std::move(found.from);
+    if (keep(std::move(found.best))) {
+      from_ = std::move(found.from);
+      tried.has_best = true;
+    }
     if (blocks.network && !slice.is_over()) {
       FoundRows split = search_blocks(*blocks.network, options, slice);
       covers_blocks = split.bound > 0;
@@ -240,8 +245,10 @@ class RowSearch {
       if (covers_blocks || split.best) tried.bound = std::min(tried.bound, split.bound);
       is_cut = is_cut || split.is_cut;
       are_axes_cut = are_axes_cut || split.are_axes_cut;
-      tried.has_best = tried.has_best || split.best;
-      if (keep(std::move(split.best))) from_.reset();
+      if (keep(std::move(split.best))) {
+        from_.reset();
+        tried.has_best = true;
+      }
     }
     if (blocks.left_out.empty() && blocks.network && !covers_blocks)
       blocks.left_out.push_back(untried(options_, Wish::blocks));
@@ -253,11 +260,38 @@ class RowSearch {
     note(std::move(tried));
   }
 
+  /// The lowest rows, and of equally low ones those with fewest multiplies.
+  [[nodiscard]] FoundRows lowest_of(const Graph& graph, const PlanOptions& options, const Deadline& slice,
+                                    const WholeOperators& whole, const std::optional<Attempt>& last) const {
+    if (options.stream->recompute <= 1)
+      return lowest_rows(graph, options, around_, slice, whole, limit(), last);
+    FoundRows again = lowest_rows(graph, options, around_, slice.part(share_of_again), whole, limit(), last);
+    const bool is_once = again.best && again.best->recomputed <= 1;
+    if (again.best && (again.best->peak <= capacity() || (is_once && !again.is_cut))) return again;
+    PlanOptions once = options;
+    once.stream->recompute = 1;
+    const Bytes below = again.best ? again.best->peak + (is_once ? 0 : 1) : limit();
+    const bool is_continued = !again.best && last && best_->recomputed <= 1;
+    FoundRows found = lowest_rows(graph, once, around_, slice, whole, below,
+                                  is_once        ? again.from
+                                  : is_continued ? last
+                                                 : std::nullopt);
+    found.bound = std::min(found.bound, again.bound);
+    found.is_cut = found.is_cut || again.is_cut;
+    found.are_axes_cut = found.are_axes_cut || again.are_axes_cut;
+    if (found.best) {
+      found.best->streaming.recompute_limit = options.stream->recompute;
+    } else {
+      found.best = std::move(again.best);
+      found.from = std::move(again.from);
+    }
+    return found;
+  }
+
   [[nodiscard]] FoundRows search_blocks(const model::SplitNetwork& network, const PlanOptions& options,
                                         const Deadline& slice) {
     const Graph blocks = model::stored(network);
-    FoundRows found = lowest_rows(blocks, options, around_, slice,
-                                  known_of_whole(stream::once(blocks).operators), limit(), {});
+    FoundRows found = lowest_of(blocks, options, slice, known_of_whole(stream::once(blocks).operators), {});
     if (found.best) found.best = in_network(std::move(*found.best), network);
     return found;
   }
@@ -267,9 +301,10 @@ class RowSearch {
     return best_ && best_->streaming.granule == granule ? from_ : std::nullopt;
   }
 
-  /// False if nothing was found.
+  /// False if nothing was found, or as low a plan with fewer multiplies is there.
   bool keep(std::optional<PlacedRows> found) {
     if (!found) return false;
+    if (best_ && found->peak == best_->peak && found->recomputed > best_->recomputed) return false;
     best_ = std::move(found);
     is_quick_ = false;
     return true;

@@ -4,8 +4,8 @@
 //
 // A way uses what the options allow, or less: rows that arrive one by one or an input that is there from the
 // start, rows along searched axes or along those that follow by themselves, rows in place where that lowers the
-// load, wherever possible, or nowhere, rows recomputed or computed once, a searched order of operators or the
-// network's own. An allowed feature may not pay once offsets are found. So ways that use less follow if a bound
+// load, wherever possible, or nowhere, a searched order of operators or the network's own. Rows that are computed once
+// have a search of their own (row_rounds.cc). An allowed feature may not pay once offsets are found. So ways that use less follow if a bound
 // leaves them a chance, and more options never raise the peak.
 //
 // Of two orders of operators, the one whose regions need less is taken. Then operators are repeated where
@@ -90,9 +90,7 @@ class WaySearch {
     plan_in(first, deadline_.part(are_others_needed ? share_of_first : share_of_finding));
     const Deadline finding = deadline_.part(share_of_others);
     for (std::size_t w = 1; w < ways.size() && !is_done() && !finding.is_over(); ++w) {
-      // As low with fewer multiplies is better, too.
-      const bool may_be_cheaper = best_ && best_->recomputed > 1 && ways[w].recompute <= 1;
-      if (!may_be_lower(ways[w], peak_ + (may_be_cheaper ? 1 : 0))) continue;
+      if (!may_be_lower(ways[w], peak_)) continue;
       const Deadline deadline = finding.part(1.0 / static_cast<double>(ways.size() - w));
       const std::shared_ptr<const RowNetwork> streamed = prepare(ways[w], deadline);
       if (!streamed) continue;  // the time of this way was too short

@@ -1,9 +1,9 @@
 // What options and networks allow of rows: which operators may run by rows, and ways that use all of that or less. An
 // allowed feature may not pay once offsets are found, so a way without it is tried as well:
 //
-//     axes searched | natural,  io rows | arena,  in place | never,  apart,  recompute,  repeats,  order searched | kept
+//     axes searched | natural,  io rows | arena,  in place | never,  apart,  repeats,  order searched | kept
 //
-// Cost: linear in operators and the names that the options give; at most 2^7 ways, most of them equal to others.
+// Cost: linear in operators and the names that the options give; at most 2^6 ways, most of them equal to others.
 
 #include "plan/row_ways.h"
 
@@ -138,7 +138,6 @@ std::vector<Way> ways_of(const PlanOptions& options) {
     if (options.alias == Alias::automatic) way.in_place = InPlace::never;
   });
   add_less([](Way& way) { way.apart = way.apart && way.in_place == InPlace::never; });
-  add_less([](Way& way) { way.recompute = 1; });
   add_less([](Way& way) { way.repeats = false; });
   add_less([](Way& way) { way.order = Order::keep; });
   return ways;

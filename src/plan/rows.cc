@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -172,6 +173,19 @@ std::vector<std::vector<NetworkRows>> choices_of_rows(const Context& context, co
   return choices;
 }
 
+/// Why rows are no better than whole operators in all memories, and with all networks.
+std::string why_not_better(const Plan& rows, const Plan& whole) {
+  const auto figures = [](const Plan& plan) {
+    return fmt::format("cost {} and need {} bytes", plan.summary.cost, plan.summary.peak);
+  };
+  if (outcome_of(rows) != outcome_of(whole)) return "no rows that fit the memories were found";
+  if (rows.summary.cost > whole.summary.cost)
+    return fmt::format("no rows with a lower traffic cost were found: those found {}, whole operators {}",
+                       figures(rows), figures(whole));
+  if (whole.memories.size() > 1) return "no rows that need less at that traffic cost were found";
+  return "no rows with a lower peak of all networks were found";
+}
+
 Plan plan_together(const Context& context, const PlanOptions& options, const Deadline& deadline) {
   const auto choices = choices_of_rows(context, options, deadline.part(share_of_rows));
   const double share = rows_may_move(context) ? share_of_whole_beside_moves : share_of_whole_together;
@@ -192,7 +206,7 @@ Plan plan_together(const Context& context, const PlanOptions& options, const Dea
     for (std::size_t m = 0; m < context.inputs.size(); ++m)
       add(of_network(choices[0][m].whole.left_out, context, m), whole.left_out);
   } else if (worth_of(whole) <= worth_of(*best)) {
-    leave_rows_out(options, WithoutRows::not_better, whole);
+    leave_rows_out(options, why_not_better(*best, whole), "", whole);
     best.reset();
   }
   Plan& plan = best ? *best : whole;

@@ -2,6 +2,8 @@
 // the same names, since their numbers shift when a model gains one; steps are compared in order, without the buffers that
 // they use and without operators that only one plan has.
 //
+// Row blocks of one tensor are one entry of a list, for a plan by rows has hundreds of them.
+//
 // Cost: n log n in buffers and steps.
 
 #include "stowage/difference.h"
@@ -79,6 +81,45 @@ void add_buffers(const Plan& before, const Plan& after, PlanDifference& differen
   for (std::size_t b = 0; b < after.buffers.size(); ++b) {
     const std::string& id = after.buffers[b].id;
     if (!old.contains(id)) difference.buffers.push_back({.id = id, .after = place_of(after, b)});
+  }
+}
+
+/// The tensor of a row block, "x" of "x[7]"; of all other buffers their own id.
+std::string_view tensor_of(std::string_view id) {
+  const std::size_t bracket = id.rfind('[');
+  if (bracket == std::string_view::npos || bracket == 0 || !id.ends_with(']')) return id;
+  const std::string_view number = id.substr(bracket + 1, id.size() - bracket - 2);
+  const bool is_number =
+      !number.empty() && std::ranges::all_of(number, [](char c) { return '0' <= c && c <= '9'; });
+  return is_number ? id.substr(0, bracket) : id;
+}
+
+using TensorsInRows = std::map<std::string_view, std::pair<TensorBuffers, TensorBuffers>>;
+
+/// Tensors with row blocks in either plan, and what changed of them.
+void add_tensors_in_rows(const Plan& before, const Plan& after, PlanDifference& difference) {
+  if (!is_streamed(before) && !is_streamed(after)) return;
+  TensorsInRows tensors;
+  for (const Plan* const plan : {&before, &after}) {
+    for (const Buffer& it : plan->buffers)
+      if (tensor_of(it.id) != it.id) tensors[tensor_of(it.id)];
+  }
+  const auto count = [&](const Plan& plan, TensorBuffers TensorsInRows::mapped_type::*side) {
+    for (const Buffer& it : plan.buffers) {
+      const auto found = tensors.find(tensor_of(it.id));
+      if (found == tensors.end()) continue;
+      TensorBuffers& buffers = found->second.*side;
+      buffers.row_blocks += found->first != it.id ? 1U : 0U;
+      buffers.bytes += it.size;
+    }
+  };
+  count(before, &TensorsInRows::mapped_type::first);
+  count(after, &TensorsInRows::mapped_type::second);
+  std::set<std::string_view> changed;
+  for (const ChangedBuffer& it : difference.buffers) changed.insert(tensor_of(it.id));
+  for (const auto& [name, buffers] : tensors) {
+    if (changed.contains(name))
+      difference.in_rows.push_back({std::string(name), buffers.first, buffers.second});
   }
 }
 
@@ -207,10 +248,22 @@ std::string shown(const ChangedBuffer& it) {
   return shown(*it.before) + " -> " + shown(*it.after);
 }
 
+/// "9216 bytes", "8 row blocks, 1536 bytes"
+std::string shown(const TensorBuffers& it) {
+  if (it.bytes == 0) return "nothing";
+  const std::string bytes = fmt::format("{} bytes", it.bytes);
+  if (it.row_blocks == 0) return bytes + " as a whole";
+  return fmt::format("{} row block{}, {}", it.row_blocks, it.row_blocks == 1 ? "" : "s", bytes);
+}
+
+std::string shown(const ChangedTensor& it) {
+  return it.before == it.after ? shown(it.before) + ", moved" : shown(it.before) + " -> " + shown(it.after);
+}
+
 /// "3 came, 1 went, 2 of another size, 12 only moved"
-std::string counts_of(const PlanDifference& difference) {
+std::string counts_of(const std::vector<ChangedBuffer>& buffers) {
   std::size_t came = 0, went = 0, resized = 0, moved = 0;
-  for (const ChangedBuffer& it : difference.buffers) {
+  for (const ChangedBuffer& it : buffers) {
     came += it.before ? 0U : 1U;
     went += it.after ? 0U : 1U;
     resized += it.is_resized() ? 1U : 0U;
@@ -221,6 +274,39 @@ std::string counts_of(const PlanDifference& difference) {
 
 Bytes bytes_changed(const ChangedBuffer& it) {
   return std::abs((it.after ? it.after->size : 0) - (it.before ? it.before->size : 0));
+}
+
+/// What changed, in words.
+struct Change {
+  std::string name{};
+  std::string what{};
+  Bytes bytes = 0;  ///< By which sizes differ.
+};
+
+/// Buffers that are no row blocks, tensors in row blocks, and how many of them changed.
+struct Changes {
+  std::vector<Change> all{};  ///< Those whose sizes differ most first.
+  std::string counts{};
+};
+
+Changes changes_of(const PlanDifference& difference) {
+  Changes changes;
+  std::vector<ChangedBuffer> others;
+  std::set<std::string_view> in_rows;
+  for (const ChangedTensor& it : difference.in_rows) {
+    in_rows.insert(it.name);
+    changes.all.push_back({it.name, shown(it), std::abs(it.after.bytes - it.before.bytes)});
+  }
+  for (const ChangedBuffer& it : difference.buffers) {
+    if (in_rows.contains(tensor_of(it.id))) continue;
+    others.push_back(it);
+    changes.all.push_back({it.id, shown(it), bytes_changed(it)});
+  }
+  std::ranges::stable_sort(changes.all, std::ranges::greater{}, &Change::bytes);
+  changes.counts = counts_of(others);
+  if (const std::size_t count = difference.in_rows.size(); count > 0)
+    changes.counts += fmt::format("; {} tensor{} in other row blocks", count, count == 1 ? "" : "s");
+  return changes;
 }
 
 constexpr std::size_t most_in_text = 20;
@@ -242,12 +328,13 @@ void write_text(const PlanDifference& difference, std::ostream& out) {
   for (const ChangedNumber& it : difference.numbers)
     fmt::print(out, "{:{}}  {} -> {}  {}\n", base::visible(it.name), width, shown(it.before), shown(it.after),
                change_of(it));
-  fmt::print(out, "{:{}}  {}\n", "buffers", width, counts_of(difference));
-  const auto largest = largest_of(difference, most_in_text);
-  for (const ChangedBuffer* const it : largest)
-    fmt::print(out, "{:{}}  {}  {}\n", "", width, base::visible(it->id), shown(*it));
-  if (largest.size() < difference.buffers.size())
-    fmt::print(out, "{:{}}  and {} more\n", "", width, difference.buffers.size() - largest.size());
+  const Changes changes = changes_of(difference);
+  fmt::print(out, "{:{}}  {}\n", "buffers", width, changes.counts);
+  const std::size_t count = std::min(changes.all.size(), most_in_text);
+  for (const Change& it : std::span(changes.all).first(count))
+    fmt::print(out, "{:{}}  {}  {}\n", "", width, base::visible(it.name), it.what);
+  if (count < changes.all.size())
+    fmt::print(out, "{:{}}  and {} more\n", "", width, changes.all.size() - count);
   fmt::print(out, "{:{}}  {}\n", "order", width, order_of(difference));
 }
 
@@ -265,13 +352,14 @@ void write_markdown(const PlanDifference& difference, std::ostream& out) {
   for (const ChangedNumber& it : difference.numbers)
     fmt::print(out, "| {} | {} | {} | {} |\n", it.name == "peak" ? "**peak**" : code(it.name),
                shown(it.before), shown(it.after), change_of(it));
-  fmt::print(out, "\nBuffers: {}. Order: {}.\n", counts_of(difference), order_of(difference));
-  const auto largest = largest_of(difference, most_in_text);
-  if (largest.empty()) return;
+  const Changes changes = changes_of(difference);
+  fmt::print(out, "\nBuffers: {}. Order: {}.\n", changes.counts, order_of(difference));
+  if (changes.all.empty()) return;
   fmt::print(out, "\n| buffer | change |\n|---|---|\n");
-  for (const ChangedBuffer* const it : largest) fmt::print(out, "| {} | {} |\n", code(it->id), shown(*it));
-  if (largest.size() < difference.buffers.size())
-    fmt::print(out, "\nand {} more\n", difference.buffers.size() - largest.size());
+  const std::size_t count = std::min(changes.all.size(), most_in_text);
+  for (const Change& it : std::span(changes.all).first(count))
+    fmt::print(out, "| {} | {} |\n", code(it.name), it.what);
+  if (count < changes.all.size()) fmt::print(out, "\nand {} more\n", changes.all.size() - count);
 }
 
 Json json_of(const std::optional<BufferPlace>& it) {
@@ -281,6 +369,12 @@ Json json_of(const std::optional<BufferPlace>& it) {
 
 Json json_of(const ChangedBuffer& it) {
   return {{"id", it.id}, {"before", json_of(it.before)}, {"after", json_of(it.after)}};
+}
+
+Json json_of(const TensorBuffers& it) { return {{"row_blocks", it.row_blocks}, {"bytes", it.bytes}}; }
+
+Json json_of(const ChangedTensor& it) {
+  return {{"name", it.name}, {"before", json_of(it.before)}, {"after", json_of(it.after)}};
 }
 
 Json numbers_of(const PlanDifference& difference) {
@@ -294,11 +388,14 @@ Json numbers_of(const PlanDifference& difference) {
 void write_json(const PlanDifference& difference, std::ostream& out) {
   Json buffers = Json::array();
   for (const ChangedBuffer& it : difference.buffers) buffers.push_back(json_of(it));
+  Json in_rows = Json::array();
+  for (const ChangedTensor& it : difference.in_rows) in_rows.push_back(json_of(it));
   Json document{{"format", "stowage-difference"},
                 {"version", 1},
                 {"growth", difference.growth()},
                 {"numbers", numbers_of(difference)},
                 {"buffers", std::move(buffers)},
+                {"in_rows", std::move(in_rows)},
                 {"operators_came", difference.operators_came},
                 {"operators_went", difference.operators_went},
                 {"first_other_step", nullptr}};
@@ -330,6 +427,7 @@ PlanDifference difference_of(const Plan& before, const Plan& after) {
   both("copies removed", [](const Plan& plan) { return plan.copies_removed.count; });
   both("copies kept", [](const Plan& plan) { return static_cast<std::int64_t>(plan.copies_kept.size()); });
   add_buffers(before, after, difference);
+  add_tensors_in_rows(before, after, difference);
   add_orders(before, after, difference);
   return difference;
 }
@@ -349,7 +447,7 @@ exporting::Json report::data_of(const PlanDifference& difference) {
   Json buffers = Json::array();
   for (const ChangedBuffer* const it : largest_of(difference, most_on_page)) buffers.push_back(json_of(*it));
   return {{"numbers", numbers_of(difference)},
-          {"counts", counts_of(difference)},
+          {"counts", counts_of(difference.buffers)},
           {"order", order_of(difference)},
           {"changed", difference.buffers.size()},
           {"buffers", std::move(buffers)}};

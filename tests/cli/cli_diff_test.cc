@@ -160,5 +160,31 @@ TEST(CliDiff, EachLineHasANameOfItsOwn) {
   EXPECT_EQ(count("buffers "), 1U) << text;
 }
 
+/// A plan of whole operators and one by rows: row blocks of a tensor are one line, not hundreds.
+TEST(CliDiff, RowBlocksOfATensorAreOneEntry) {
+  const testing::TemporaryDirectory directory;
+  const Names planning{"plan", STOWAGE_EXAMPLES "/windows.json", "--align", "16"};
+  const auto plan = [&](Names more, const std::string& file) {
+    more.insert(more.begin(), planning.begin(), planning.end());
+    more.insert(more.end(), {"-o", file});
+    ASSERT_EQ(testing::run_stowage(directory.path(), more).status, 0);
+  };
+  plan({}, "whole.json");
+  plan({"--stream", "--io", "rows", "--layout", "granules"}, "rows.json");
+  const auto difference = [&](const std::string& form) {
+    return testing::run_stowage(directory.path(), {"diff", "whole.json", "rows.json", form}).output;
+  };
+  const std::string text = difference("--max-growth=1%");
+  EXPECT_NE(text.find("x  128 bytes as a whole -> 8 row blocks, 128 bytes\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("4 tensors in other row blocks\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("x[0]"), std::string::npos) << text;
+  const std::string markdown = difference("--markdown");
+  EXPECT_NE(markdown.find("| `x` | 128 bytes as a whole -> 8 row blocks, 128 bytes |"), std::string::npos)
+      << markdown;
+  const auto json = nlohmann::json::parse(difference("--json"));
+  EXPECT_EQ(json.at("in_rows").size(), 4U);
+  EXPECT_GT(json.at("buffers").size(), 8U);
+}
+
 }  // namespace
 }  // namespace stowage

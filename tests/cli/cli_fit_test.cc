@@ -335,7 +335,7 @@ TEST(CliAdvice, ASearchThatStoppedBecauseThePlanFitsSaysSo) {
   const ProcessResult plan =
       run_stowage(directory.path(), {"plan", classifier_file, "--stream", "--capacity", "200KiB"});
   EXPECT_EQ(plan.status, 0);
-  EXPECT_TRUE(has_part(plan.output, "stopped      it fits; without --capacity the search goes on"))
+  EXPECT_TRUE(has_part(plan.output, "stopped      it fits its memory; without a limit of that the search goes on"))
       << plan.output;
   EXPECT_FALSE(has_part(run_stowage(directory.path(), {"plan", classifier_file, "--capacity", "1MiB"}).output,
                         "stopped"));

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,13 @@ TEST(CliMoves, MakePlansThatVerify) {
   EXPECT_EQ(plan.status, 0) << plan.errors;
   EXPECT_NE(plan.output.find("moves        1"), std::string::npos) << plan.output;
   EXPECT_EQ(run_stowage(directory.path(), {"verify", "p.json", "--model", "net.json"}).status, 0);
+  EXPECT_EQ(plan.output.find("none that gain"), std::string::npos) << plan.output;
+  const ProcessResult none = run_stowage(
+      directory.path(), {"plan", "net.json", "--memory", "SRAM=1MiB", "--memory", "DRAM", "--moves"});
+  EXPECT_NE(none.output.find("moves: 0, none that gain were found"), std::string::npos) << none.output;
+  EXPECT_TRUE(std::regex_search(none.output,
+                                std::regex("memory +SRAM: peak \\d.*, capacity .*, traffic [1-9]\\d* bytes")))
+      << none.output;
   const ProcessResult one = run_stowage(directory.path(), {"plan", "net.json", "--moves"});
   EXPECT_EQ(one.status, 2);
   EXPECT_NE(one.errors.find("expected several"), std::string::npos) << one.errors;

@@ -106,6 +106,21 @@ TEST(PlanRowsInMemories, TheDefaultStrategyCostsNoMoreThanFreeList) {
   EXPECT_LE(cost_with("auto"), cost_with("free-list"));
 }
 
+/// Rows need less, but windows that are read again cost more traffic, and that comes first.
+TEST(PlanRowsInMemories, WholeOperatorsThatCostLessSayWhatRowsCost) {
+  const Network network = convolutions(32, 4);
+  PlanOptions options = in_two_memories(3000);
+  options.memories[0].cost = 1;
+  options.memories[1].cost = 2;
+  options.solve.effort = 1000;
+  const Plan whole = planned(network, options).plan;
+  ASSERT_FALSE(is_streamed(whole));
+  ASSERT_NE(left_out(whole, Wish::rows), nullptr);
+  const std::string& why = left_out(whole, Wish::rows)->why;
+  EXPECT_TRUE(why.starts_with("no rows with a lower traffic cost were found: those found cost ")) << why;
+  EXPECT_NE(why.find("whole operators cost " + std::to_string(whole.summary.cost)), std::string::npos) << why;
+}
+
 /// A step reads 3 rows of 64 bytes and writes one. Every output row is read by up to 3 steps.
 TEST(PlanRowsInMemories, TrafficCountsRowsThatAreReadAgain) {
   const Network network = convolutions(10, 2);

@@ -82,7 +82,7 @@ TEST(PlanStreamRecompute, MoreMultipliesNeverNeedMore) {
   for (std::uint64_t i = 0; i < cases; ++i) {
     const Network network = i % 2 == 0 ? testing::random_images(random)
                                        : testing::random_image_network(i, testing::ImageNetwork::tflite_int8);
-    PlanOptions options = by_rows(3, testing::time_of(std::chrono::milliseconds(400)));
+    PlanOptions options = by_rows(3, testing::time_of(std::chrono::milliseconds(100)));
     options.stream->recompute_from = 1;
     const PlanResult result = make_plan(network.input, options);
     ASSERT_TRUE(result.faults.empty()) << i << ": " << result.faults[0].what;
@@ -140,6 +140,47 @@ TEST(PlanStreamRecompute, KeysAndValuesAreComputedAgainForTilesOfQueries) {
     ASSERT_TRUE(is_streamed(again.plan)) << granule;
     EXPECT_GT(again.plan.streaming->recomputed, 1) << granule;
   }
+}
+
+PlanOptions with_effort(double recompute, double effort) {
+  PlanOptions options = by_rows(recompute, {});
+  options.solve.effort = effort;
+  return options;
+}
+
+TEST(PlanStreamRecompute, EachFactorOfARangeHasTheWholeEffort) {
+  testing::Random random(3);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const Network network = i % 2 == 0 ? testing::random_images(random)
+                                       : testing::random_image_network(i, testing::ImageNetwork::tflite_int8);
+    PlanOptions options = with_effort(2, 300);
+    options.stream->recompute_from = 1;
+    const Plan all = make_plan(network.input, options).plan;
+    if (!all.streaming) continue;
+    for (const RecomputePoint& point : all.streaming->curve) {
+      const Plan alone = make_plan(network.input, with_effort(point.limit, 300)).plan;
+      EXPECT_LE(point.peak, alone.summary.peak) << i << ", " << point.limit;
+      EXPECT_LE(point.recomputed, point.limit);
+    }
+  }
+}
+
+/// A search that ends by itself without rows computed again is also part of one with them.
+TEST(PlanStreamRecompute, MultipliesThatThePeakDoesNotNeedAreNotRun) {
+  testing::Random random(3);
+  std::uint64_t equal = 0;
+  for (std::uint64_t i = 0; i < testing::cases_of(20); ++i) {
+    const Network network = i % 2 == 0 ? testing::random_images(random)
+                                       : testing::random_image_network(i, testing::ImageNetwork::tflite_int8);
+    const Plan once = make_plan(network.input, with_effort(1, 1000)).plan;
+    const Plan again = make_plan(network.input, with_effort(1.5, 3000)).plan;
+    if (once.interrupted) continue;
+    EXPECT_LE(again.summary.peak, once.summary.peak) << i;
+    if (again.summary.peak < once.summary.peak || !again.streaming) continue;
+    EXPECT_EQ(again.streaming->recomputed, 1) << i;
+    ++equal;
+  }
+  EXPECT_GT(equal, 0U);
 }
 
 TEST(PlanStreamRecompute, ARangeOfFactorsIsInOrder) {
