@@ -181,9 +181,9 @@ TEST(CliDiff, RowBlocksOfATensorAreOneEntry) {
   const std::string markdown = difference("--markdown");
   EXPECT_NE(markdown.find("| `x` | 128 bytes as a whole -> 8 row blocks, 128 bytes |"), std::string::npos)
       << markdown;
-  const auto json = nlohmann::json::parse(difference("--json"));
-  EXPECT_EQ(json.at("in_rows").size(), 4U);
-  EXPECT_GT(json.at("buffers").size(), 8U);
+  const auto document = nlohmann::json::parse(difference("--json"));
+  EXPECT_EQ(document.at("in_rows").size(), 4U);
+  EXPECT_GT(document.at("buffers").size(), 8U);
 }
 
 }  // namespace
