@@ -309,7 +309,8 @@ TEST(CliAdvice, TheRuntimesBytesSayWhatAPlanGains) {
     EXPECT_EQ(plan.status, 0) << plan.errors;
     return plan.output;
   };
-  EXPECT_TRUE(has_part(output_of({}), "`stowage tflm m.tflite` plans for it: nothing gained\n")) << output_of({});
+  EXPECT_TRUE(has_part(output_of({}), "`stowage tflm m.tflite` plans for it: nothing gained\n"))
+      << output_of({});
   EXPECT_FALSE(has_part(output_of({"--shape", "x=4,64"}), "tensor_arena"));
 }
 
@@ -335,7 +336,8 @@ TEST(CliAdvice, ASearchThatStoppedBecauseThePlanFitsSaysSo) {
   const ProcessResult plan =
       run_stowage(directory.path(), {"plan", classifier_file, "--stream", "--capacity", "200KiB"});
   EXPECT_EQ(plan.status, 0);
-  EXPECT_TRUE(has_part(plan.output, "stopped      it fits its memory; without a limit of that the search goes on"))
+  EXPECT_TRUE(
+      has_part(plan.output, "stopped      it fits its memory; without a limit of that the search goes on"))
       << plan.output;
   EXPECT_FALSE(has_part(run_stowage(directory.path(), {"plan", classifier_file, "--capacity", "1MiB"}).output,
                         "stopped"));
