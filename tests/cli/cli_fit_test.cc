@@ -312,12 +312,24 @@ TEST(CliAdvice, OfTensorFlowLiteMicroCountsWhatItKeeps) {
   EXPECT_EQ(std::stoll(found[1]) + std::stoll(found[2]), arena);
 }
 
+/// More time tries what was left out. Fewer choices only give their time to others.
+TEST(CliAdvice, OnlyMoreTimeHelpsAgainstChoicesThatWereNotTried) {
+  const TemporaryDirectory directory;
+  const ProcessResult plan =
+      run_stowage(directory.path(), {"plan", classifier_file, "--stream", "--io", "rows", "--effort", "100"});
+  EXPECT_TRUE(has_part(plan.output,
+                       "left out     other blocks: the effort ended before all were tried; "
+                       "may help: a higher --effort\n"))
+      << plan.output;
+}
+
 TEST(CliAdvice, ASearchThatStoppedBecauseThePlanFitsSaysSo) {
   const TemporaryDirectory directory;
   const ProcessResult plan =
       run_stowage(directory.path(), {"plan", classifier_file, "--stream", "--capacity", "200KiB"});
   EXPECT_EQ(plan.status, 0);
-  EXPECT_TRUE(has_part(plan.output, "stopped      it fits its memory; without a limit of that the search goes on"))
+  EXPECT_TRUE(
+      has_part(plan.output, "stopped      it fits its memory; without a limit of that the search goes on"))
       << plan.output;
   EXPECT_FALSE(has_part(run_stowage(directory.path(), {"plan", classifier_file, "--capacity", "1MiB"}).output,
                         "stopped"));

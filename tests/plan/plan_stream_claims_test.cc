@@ -219,18 +219,6 @@ TEST(PlanStreamClaims, ACurveSaysWhichOfItsPlansWereCutShort) {
   EXPECT_EQ(plan.streaming->recompute_limit, 2) << "no claim covers rows that more multiplies allow";
 }
 
-/// More time tries what was left out. Fewer choices only give the time to others.
-TEST(PlanStreamClaims, OnlyMoreTimeHelpsAgainstAxesAndBlocksThatWereNotTried) {
-  const Plan plan = sound_plan(read_input(STOWAGE_EXAMPLES "/heads.json"), with_effort(100));
-  std::size_t count = 0;
-  for (const LeftOut& it : plan.left_out) {
-    if (it.what != Wish::axes && it.what != Wish::blocks) continue;
-    EXPECT_EQ(it.help, "a higher --effort");
-    ++count;
-  }
-  EXPECT_GT(count, 0U);
-}
-
 TEST(PlanStreamClaims, ComparisonsSayWhatIsLeftOut) {
   const Input input = json_input(windows(3000, 4));
   const std::vector<Comparison> all = compare(input, with_effort(0));
