@@ -94,6 +94,8 @@ struct RunResult {
   /// Multiplies of convolutions and products: those that a streamed plan ran, and those of the network.
   std::int64_t multiplies = 0;
   std::int64_t multiplies_of_network = 0;
+  /// The most by which real numbers differ that the check compared; none: all bytes that it compared are equal.
+  std::optional<double> largest_difference{};
   /// Bytes outside of planned memory: held by kernels, and the most that one kernel needs while it runs.
   Bytes kernels_hold = 0;
   Bytes kernels_scratch = 0;
@@ -134,6 +136,9 @@ class Runner {
 void expect_inputs(std::span<const Network> networks, std::span<const std::string> names);
 
 /// Writes the results as a table for people; `write_steps` writes one line per step.
+/// The one value of all elements of all outputs; none: they differ, or there is a single element.
+[[nodiscard]] std::optional<double> only_value_of(std::span<const NamedArray> outputs);
+
 void write_run(const RunResult& result, const Plan& plan, std::ostream& out);
 void write_steps(const RunResult& result, const Plan& plan, std::ostream& out);
 

@@ -170,6 +170,19 @@ void save_outputs(const std::vector<SavedOutput>& saved, const RunResult& result
   base::write_files(files);
 }
 
+/// What the check has shown.
+void write_check(const RunResult& result, const RunOptions& options, std::ostream& out) {
+  base::print(out, "check        {} as in a run without a plan, {}\n",
+              options.check == RunCheck::tensors ? "all tensors are" : "outputs are",
+              result.largest_difference
+                  ? fmt::format("but for {:.3g} at most: rows are added up in another order",
+                                *result.largest_difference)
+                  : "bit for bit");
+  if (const std::optional<double> value = only_value_of(result.outputs))
+    base::print(out, "note         every output is {:.6g}, so the check shows little; {}\n", *value,
+                options.inputs.empty() ? "`--seed N` gives other inputs" : "try other inputs");
+}
+
 }  // namespace
 
 ExitStatus run_run(const RunCommand& command) {
@@ -213,9 +226,7 @@ ExitStatus run_run(const RunCommand& command) {
     std::ostream& out = summary_stream(is_taken);
     write_run(result, planned.plan, out);
     if (!result.fault && !result.interrupted && options.check != RunCheck::none)
-      base::print(out, "check        {} as in a run without a plan, {}\n",
-                  options.check == RunCheck::tensors ? "all tensors are" : "outputs are",
-                  is_streamed(planned.plan) ? "but for the order in which rows are added up" : "bit for bit");
+      write_check(result, options, out);
     if (command.report_memory) write_steps(result, planned.plan, out);
   }
   flush_output();

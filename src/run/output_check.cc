@@ -33,14 +33,14 @@ void give_all(Reference& reference, const Graph& graph,
 }  // namespace
 
 std::unique_ptr<Reference> reference_of(const ModelToRun& model, const Plan& plan, std::size_t index,
-                                        const RunOptions& options) {
+                                        const RunOptions& options, RunResult& result) {
   const auto rule = runs_rows(model, plan, index) ? Reference::Rule::by_rows : Reference::Rule::exact;
   return std::make_unique<Reference>(model.unsplit != nullptr ? *model.unsplit : *model.program, options,
-                                     model.blocks, rule);
+                                     model.blocks, rule, result);
 }
 
 void compare_outputs(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
-                     std::span<NamedArray> outputs) {
+                     std::span<NamedArray> outputs, RunResult& result) {
   const std::vector<const Graph*> graphs = graphs_of(models);
   const std::vector<std::size_t> first = first_tensors(graphs);
   const auto value_of = [&](std::size_t model, TensorId tensor) {
@@ -54,7 +54,7 @@ void compare_outputs(std::span<const ModelToRun> models, const Plan& plan, const
   for (std::size_t m = 0; m < models.size(); ++m) {
     const Graph& graph = *graphs[m];
     try {
-      const auto reference = reference_of(models[m], plan, m, options);
+      const auto reference = reference_of(models[m], plan, m, options, result);
       give_all(*reference, graph, [&](TensorId tensor) { return value_of(m, tensor); });
       reference->finish();
       for (std::size_t i = 0; i < graph.subgraphs[0].outputs.size(); ++i) {

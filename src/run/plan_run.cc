@@ -49,7 +49,8 @@ struct PlanRun::Resident {
            RunResult& result)
       : model(std::move(of)), home(device, index, clock) {
     const bool is_by_rows = runs_rows(model, device.plan(), index);
-    if (options.check == RunCheck::tensors) reference = reference_of(model, device.plan(), index, options);
+    if (options.check == RunCheck::tensors)
+      reference = reference_of(model, device.plan(), index, options, result);
     const Setting setting{.network = is_by_rows ? model.network : nullptr,
                           .program = *model.program,
                           .home = home,
@@ -222,7 +223,7 @@ void PlanRun::read_outputs(std::size_t model, When when) {
 void run_models(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
                 RunResult& result) {
   std::vector<NamedArray> outputs = PlanRun(models, plan, options, result).run();
-  if (options.check == RunCheck::outputs) compare_outputs(models, plan, options, outputs);
+  if (options.check == RunCheck::outputs) compare_outputs(models, plan, options, outputs, result);
   result.outputs = std::move(outputs);
 }
 

@@ -83,11 +83,13 @@ bool is_close(double a, double b, double tolerance) {
 
 }  // namespace
 
-Reference::Reference(const Program& program, const RunOptions& options, const BlockNetwork* blocks, Rule rule)
+Reference::Reference(const Program& program, const RunOptions& options, const BlockNetwork* blocks, Rule rule,
+                     RunResult& result)
     : program_(program),
       options_{.seed = options.seed, .stop = options.stop},
       blocks_(blocks),
       rule_(rule),
+      result_(result),
       home_(*program.graph),
       own_({.program = program, .home = home_, .options = options_, .result = ignored_}),
       producers_(program.graph->tensors.size()),
@@ -267,6 +269,8 @@ std::optional<std::int64_t> Reference::first_difference_in_whole(TensorId tensor
       if (rule_ == Rule::exact || !run::tolerance_of(own.dtype)) return index;
       const double a = number_at(own.dtype, bytes.at + at);
       const double b = number_at(own.dtype, expected + at);
+      double& largest = result_.largest_difference.emplace(result_.largest_difference.value_or(0));
+      if (!std::isnan(a - b)) largest = std::max(largest, std::abs(a - b));
       if (!is_close(a, b, own_tolerance_of(tensor)) && !is_close(a, b, tolerance_of(tensor))) return index;
     }
   }

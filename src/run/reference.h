@@ -25,8 +25,9 @@ class Reference {
   enum class Rule : std::uint8_t { exact, by_rows };
 
   /// With `blocks`, tensors and operators are those of the network of blocks; the program is that of the unsplit
-  /// network. Keeps references to both.
-  Reference(const Program& program, const RunOptions& options, const BlockNetwork* blocks, Rule rule);
+  /// network. Notes in the result how far numbers differ. Keeps references to all three.
+  Reference(const Program& program, const RunOptions& options, const BlockNetwork* blocks, Rule rule,
+            RunResult& result);
 
   /// Gives an input or a state its value.
   void give(TensorId tensor, std::span<const std::byte> value);
@@ -75,6 +76,7 @@ class Reference {
   RunOptions options_;
   const BlockNetwork* blocks_;
   Rule rule_;
+  RunResult& result_;
   Home home_;
   RunResult ignored_{};
   Interpreter own_;

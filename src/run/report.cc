@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -133,6 +135,20 @@ std::string_view verdict_of(const RunResult& result) {
 }
 
 }  // namespace
+
+std::optional<double> only_value_of(std::span<const NamedArray> outputs) {
+  Range all;
+  std::size_t elements = 0;
+  for (const NamedArray& output : outputs) {
+    const auto range = range_of(output.array);
+    if (!range || range->not_numbers > 0) return std::nullopt;
+    all.least = std::min(all.least, range->least);
+    all.most = std::max(all.most, range->most);
+    elements +=
+        output.array.data.size() / static_cast<std::size_t>(run::bytes_of_element(output.array.dtype));
+  }
+  return elements > 1 && all.least == all.most ? std::optional(all.least) : std::nullopt;
+}
 
 void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
   const auto row = [&](std::string_view what, const std::string& value) {

@@ -76,12 +76,16 @@ TEST(RunReference, SumsThatCancelMayDifferByTheSizeOfTheirTerms) {
   EXPECT_LT(std::abs(remains), 0.01F);  // of terms around 1700
   EXPECT_NE(result.outputs.at(0).array, testing::output_alone(it.network, it.value))
       << "the sums are the same";
+  ASSERT_TRUE(result.largest_difference);
+  EXPECT_GT(*result.largest_difference, 0);
+  EXPECT_LT(*result.largest_difference, 1);
 }
 
 TEST(RunReference, WhatIsLargerThanTheTermsExplainIsADifference) {
   const Cancelling it;
   const run::Program program = run::make_program(it.network, {.kernels = KernelSet::plain});
-  run::Reference reference(program, {}, nullptr, run::Reference::Rule::by_rows);
+  RunResult result;
+  run::Reference reference(program, {}, nullptr, run::Reference::Rule::by_rows, result);
   for (const TensorId input : it.network.graph().subgraphs[0].inputs) reference.give(input, it.value.data);
   const auto differs = [&](float first) {
     std::vector<std::byte> bytes = bytes_of_floats({first, 0});
@@ -120,7 +124,8 @@ TEST(RunReference, FreesWhatNobodyReadsAgainUnlessAllTensorsAreCompared) {
   const Network network = chain_of(8);
   const run::Program program = run::make_program(network, {.kernels = KernelSet::plain});
   const auto most_bytes = [&](RunCheck check) {
-    run::Reference reference(program, {.check = check}, nullptr, run::Reference::Rule::exact);
+    RunResult result;
+    run::Reference reference(program, {.check = check}, nullptr, run::Reference::Rule::exact, result);
     reference.give(0, std::vector<std::byte>(4096));
     reference.finish();
     return reference.most_bytes();
