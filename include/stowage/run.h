@@ -135,10 +135,10 @@ class Runner {
 /// that of the tensor, or MODEL.TENSOR.
 void expect_inputs(std::span<const Network> networks, std::span<const std::string> names);
 
-/// Writes the results as a table for people; `write_steps` writes one line per step.
 /// The one value of all elements of all outputs; none: they differ, or there is a single element.
 [[nodiscard]] std::optional<double> only_value_of(std::span<const NamedArray> outputs);
 
+/// Writes the results as a table for people; `write_steps` writes one line per step.
 void write_run(const RunResult& result, const Plan& plan, std::ostream& out);
 void write_steps(const RunResult& result, const Plan& plan, std::ostream& out);
 
