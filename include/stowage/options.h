@@ -126,6 +126,9 @@ struct PlanOptions {
   /// Empty: one after the other, as given.
   std::string run{};
   std::vector<FeedNames> feeds{};
+  /// State that several models share: the output becomes this input of another model, whenever that runs next. All
+  /// tensors that these and the ties of the networks join are one buffer.
+  std::vector<FeedNames> states{};
   /// Outputs, each as MODEL.TENSOR, that the caller takes when their model has run. Later models may use
   /// their bytes; a fed output is kept for its readers. All other outputs stay until all models have run.
   std::vector<std::string> released{};

@@ -392,6 +392,9 @@ struct Plan {
   CopiesRemoved copies_removed{};
   std::vector<KeptCopy> copies_kept{};
   std::vector<Feed> feeds{};
+  /// Of state that several models share: outputs, and the inputs that they become, also of one model. All tensors
+  /// that these join are in one place.
+  std::vector<Feed> states{};
   /// Outputs, by their index in `tensors`, that the caller takes when their model has run. All others stay
   /// until the plan ends.
   std::vector<std::size_t> released{};

@@ -52,6 +52,7 @@ Planned make(const nb::list& models, const nb::dict& options, const nb::object& 
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
   PlanOptions planning = cli::parse_plan_options(texts.plan);
+  planning.states = shared_states(sources, texts.model);
   Planned planned;
   run_watched(listener, [&](const Watch& watch) {
     planning.solve.stop = watch.stop;

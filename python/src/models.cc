@@ -24,10 +24,14 @@ std::string python_name(std::string_view name) {
 
 std::string text_of(nb::handle value) { return nb::str(value).c_str(); }
 
-std::vector<ImportOptions> import_options(const std::vector<Source>& sources, const cli::ModelTexts& texts) {
+std::vector<cli::NamedFile> files_of(const std::vector<Source>& sources) {
   std::vector<cli::NamedFile> named;
   for (const Source& source : sources) named.push_back({source.name, source.file});
-  return cli::parse_options_of(named, texts);
+  return named;
+}
+
+std::vector<ImportOptions> import_options(const std::vector<Source>& sources, const cli::ModelTexts& texts) {
+  return cli::parse_options_of(files_of(sources), texts);
 }
 
 }  // namespace
@@ -44,6 +48,10 @@ std::vector<Source> sources_from(const nb::list& models) {
     sources.push_back(std::move(source));
   }
   return sources;
+}
+
+std::vector<FeedNames> shared_states(const std::vector<Source>& sources, const cli::ModelTexts& texts) {
+  return cli::shared_states(files_of(sources), texts);
 }
 
 Texts texts_from(const nb::dict& options) {

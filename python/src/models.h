@@ -38,6 +38,10 @@ struct Texts {
 /// Names of all options, and for each whether it is a "text", a "list" of texts or a "flag".
 [[nodiscard]] nanobind::list option_names();
 
+/// The states that models share.
+[[nodiscard]] std::vector<FeedNames> shared_states(const std::vector<Source>& sources,
+                                                   const cli::ModelTexts& texts);
+
 /// How much of the models a plan needs.
 [[nodiscard]] bool plans_weights(const std::vector<Memory>& memories);
 

@@ -25,8 +25,13 @@ namespace {
 
 class BufferMaker {
  public:
-  BufferMaker(const Graph& graph, const lifetime::Uses& uses, Sharing sharing, const BufferOptions& options)
-      : graph_(graph), uses_(uses), sharing_(std::move(sharing)), options_(options) {}
+  BufferMaker(const Graph& graph, const lifetime::Uses& uses, Sharing sharing,
+              const std::vector<lifetime::Residence>& residences, const BufferOptions& options)
+      : graph_(graph),
+        uses_(uses),
+        sharing_(std::move(sharing)),
+        residences_(residences),
+        options_(options) {}
 
   Buffers run() {
     result_.held.reserve(graph_.tensors.size());
@@ -108,6 +113,7 @@ class BufferMaker {
                               "written after that, or in place by the last reader",
                               new_life.lower, describe(graph_, tie.input), old_life.upper - 1));
     }
+    if (residences_[tie.input] == lifetime::Residence::feed) return;
     const std::size_t index = add_buffer(tie.input, {0, uses_.end});
     result_.buffers[index].traffic += traffic_of(tie.output);
     result_.held.push_back({tie.input, index, 0, {0, new_life.lower}});
@@ -134,6 +140,7 @@ class BufferMaker {
   const Graph& graph_;
   const lifetime::Uses& uses_;
   Sharing sharing_;
+  const std::vector<lifetime::Residence>& residences_;
   const BufferOptions& options_;
   base::UniqueNames ids_;
   Buffers result_;
@@ -142,8 +149,8 @@ class BufferMaker {
 }  // namespace
 
 Buffers buffers_of(const Graph& graph, const lifetime::Uses& uses, Sharing sharing,
-                   const BufferOptions& options) {
-  return BufferMaker(graph, uses, std::move(sharing), options).run();
+                   const std::vector<lifetime::Residence>& residences, const BufferOptions& options) {
+  return BufferMaker(graph, uses, std::move(sharing), residences, options).run();
 }
 
 std::vector<PlannedTensor> planned_tensors(const Graph& graph, std::span<const Held> held,

@@ -32,8 +32,10 @@ struct Buffers {
 };
 
 /// Gives every group of tensors a buffer; an output that is tied to a state input shares the buffer of that
-/// input. Throws Error if a new state would overwrite an old one that is still needed.
+/// input. It has none here if its residence is `feed`: other networks share it. Throws Error if a new state would
+/// overwrite an old one that is still needed.
 [[nodiscard]] Buffers buffers_of(const Graph& graph, const lifetime::Uses& uses, Sharing sharing,
+                                 const std::vector<lifetime::Residence>& residences,
                                  const BufferOptions& options);
 
 /// The tensors of a graph, in its order, with their views.

@@ -37,6 +37,7 @@
 #include "check/names.h"
 #include "check/replay.h"
 #include "check/sharing.h"
+#include "check/states.h"
 #include "check/updates.h"
 #include "check/views.h"
 #include "model/blocks.h"
@@ -114,8 +115,10 @@ void play(const model::ClockTree& tree, Network& network, Faults& faults) {
 /// Notes when the last values of a model's tensors are needed beyond its steps.
 class Keeper {
  public:
-  Keeper(const model::ClockTree& tree, Network& network)
+  /// `shared`: tensors of state that several models share, which join_states keeps.
+  Keeper(const model::ClockTree& tree, const std::vector<bool>& shared, Network& network)
       : tree_(tree),
+        shared_(shared),
         network_(network),
         begin_{network.part.span.clock, network.part.span.life.lower},
         after_(tree.between({network.part.span.clock, network.part.span.life.upper}, {0, tree.end_of(0)})) {}
@@ -123,6 +126,7 @@ class Keeper {
   /// State that is read exists from the start of the plan to its end.
   void keep_state() {
     for (const StateTie& tie : network_.graph().ties) {
+      if (shared_[tie.input] || shared_[tie.output]) continue;
       const RowLife* const old_state = network_.played.last_of(tie.input);
       if (old_state != nullptr && old_state->is_read) keep(tie.input, tree_.between({0, 0}, begin_));
       keep(tie.output, after_);
@@ -151,6 +155,7 @@ class Keeper {
   }
 
   const model::ClockTree& tree_;
+  const std::vector<bool>& shared_;
   Network& network_;
   model::Moment begin_;
   std::vector<model::Stretch> after_;
@@ -172,7 +177,13 @@ void keep_for_later(const Plan& plan, const model::ClockTree& tree, Network& net
     }
   }
   for (const StateTie& tie : graph.ties) is_taken[tie.output] = is_taken[tie.input] = true;
-  Keeper keeper(tree, network);
+  std::vector<bool> is_shared(graph.tensors.size(), false);
+  for (const Feed& state : plan.states) {
+    for (const std::size_t tensor : {state.output, state.input}) {
+      if (const auto t = network.part.id_of(tensor)) is_shared[*t] = is_taken[*t] = true;
+    }
+  }
+  Keeper keeper(tree, is_shared, network);
   keeper.keep_state();
   for (const Step& step : network.part.steps()) {
     const auto* const leave = std::get_if<Leave>(&step);
@@ -378,7 +389,11 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
     check_sums(plan, networks[n], faults);
   }
   check_numbers(plan, networks, faults);
-  const std::vector<Joined> joined = join_feeds(plan, tree, ids, networks, faults);
+  std::vector<Joined> joined = join_feeds(plan, tree, ids, networks, faults);
+  std::vector<const Graph*> graphs;
+  for (const Network& network : networks) graphs.push_back(&network.graph());
+  check_states_of(plan, graphs, ids, faults);
+  join_states(plan, tree, ids, networks, joined);
   StoredConstants stored(plan);
   for (std::size_t n = 0; n < networks.size(); ++n) {
     const Graph& graph = given[n].unsplit != nullptr ? *given[n].unsplit : networks[n].graph();

@@ -17,6 +17,7 @@
 #include "check/form.h"
 #include "check/imprint.h"
 #include "check/places.h"
+#include "check/states.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 
@@ -37,6 +38,7 @@ Faults check_by_itself_and(const Plan& plan, const More& more) {
   append(faults, check::check_views(plan));
   append(faults, check::check_weights(plan));
   append(faults, check::check_feeds(plan));
+  append(faults, check::check_states(plan));
   append(faults, more());
   return faults;
 }

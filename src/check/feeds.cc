@@ -16,27 +16,6 @@
 namespace stowage::check {
 namespace {
 
-std::string name_of(const Plan& plan, std::size_t tensor) {
-  return fmt::format("{} of {}", name_of_tensor(plan.tensors[tensor]),
-                     name_of_model(plan, plan.tensors[tensor].model));
-}
-
-void check_feed_form(const Plan& plan, const Feed& feed, Faults& faults) {
-  const PlannedTensor& output = plan.tensors[feed.output];
-  const PlannedTensor& input = plan.tensors[feed.input];
-  const auto fault = [&](const std::string& what) {
-    faults.push_back({FaultKind::format, fmt::format("{} is fed with {}, {}", name_of(plan, feed.input),
-                                                     name_of(plan, feed.output), what)});
-  };
-  if (output.model == input.model) fault("which is of the same model");
-  if (output.tensor.bytes != input.tensor.bytes)
-    fault(fmt::format("but has {} bytes, not {}", input.tensor.bytes, output.tensor.bytes));
-  if (output.tensor.dtype != input.tensor.dtype) {
-    fault(fmt::format("but has elements of type {}, not {}", stowage::name_of(input.tensor.dtype),
-                      stowage::name_of(output.tensor.dtype)));
-  }
-}
-
 /// The places of the tensor: buffers and offsets.
 std::set<std::pair<std::size_t, Bytes>> places_of(const PlannedTensor& tensor) {
   std::set<std::pair<std::size_t, Bytes>> places;
@@ -51,7 +30,7 @@ void check_is_whole(const Plan& plan, std::size_t tensor, Faults& faults) {
     return;
   faults.push_back(
       {FaultKind::accounting, fmt::format("{} is passed from model to model, but is stored in rows or blocks",
-                                          name_of(plan, tensor))});
+                                          name_with_model(plan, tensor))});
 }
 
 /// The caller neither hands over nor takes rows of what models pass to each other.
@@ -62,8 +41,12 @@ void check_passages(const Plan& plan, Faults& faults) {
     fed.insert(feed.input);
     feeding.insert(feed.output);
   }
+  for (const Feed& state : plan.states) {
+    fed.insert(state.input);
+    feeding.insert(state.output);
+  }
   const auto fault = [&](std::size_t tensor, const char* how) {
-    faults.push_back({FaultKind::order, fmt::format("{} {}", name_of(plan, tensor), how)});
+    faults.push_back({FaultKind::order, fmt::format("{} {}", name_with_model(plan, tensor), how)});
   };
   std::unordered_set<std::size_t> seen;
   for (const Clock& clock : plan.clocks) {
@@ -71,9 +54,9 @@ void check_passages(const Plan& plan, Faults& faults) {
       const auto* const arrive = std::get_if<Arrive>(&step);
       const auto* const leave = std::get_if<Leave>(&step);
       if (arrive != nullptr && fed.contains(arrive->tensor) && seen.insert(arrive->tensor).second)
-        fault(arrive->tensor, "arrives, though another model feeds it");
+        fault(arrive->tensor, "arrives, though another model feeds it or leaves its state there");
       if (leave != nullptr && feeding.contains(leave->tensor) && seen.insert(leave->tensor).second)
-        fault(leave->tensor, "leaves, though it feeds another model");
+        fault(leave->tensor, "leaves, though it feeds another model or is state");
     }
   }
 }
@@ -84,12 +67,32 @@ void check_places_of(const Plan& plan, const Feed& feed, Faults& faults) {
   const auto output = places_of(plan.tensors[feed.output]);
   const auto input = places_of(plan.tensors[feed.input]);
   if (output == input && output.size() <= 1) return;
-  faults.push_back(
-      {FaultKind::accounting, fmt::format("{} is fed with {}, but they are not in one place",
-                                          name_of(plan, feed.input), name_of(plan, feed.output))});
+  faults.push_back({FaultKind::accounting,
+                    fmt::format("{} is fed with {}, but they are not in one place",
+                                name_with_model(plan, feed.input), name_with_model(plan, feed.output))});
 }
 
 }  // namespace
+
+void check_pair_form(const Plan& plan, const Feed& feed, const char* how, Faults& faults) {
+  if (feed.output >= plan.tensors.size() || feed.input >= plan.tensors.size()) {
+    faults.push_back({FaultKind::format, fmt::format("tensor {} is {} tensor {}, there are {}", feed.input,
+                                                     how, feed.output, plan.tensors.size())});
+    return;
+  }
+  const PlannedTensor& output = plan.tensors[feed.output];
+  const PlannedTensor& input = plan.tensors[feed.input];
+  const auto fault = [&](const std::string& what) {
+    faults.push_back({FaultKind::format, fmt::format("{} is {} {}, {}", name_with_model(plan, feed.input),
+                                                     how, name_with_model(plan, feed.output), what)});
+  };
+  if (output.tensor.bytes != input.tensor.bytes)
+    fault(fmt::format("but has {} bytes, not {}", input.tensor.bytes, output.tensor.bytes));
+  if (output.tensor.dtype != input.tensor.dtype) {
+    fault(fmt::format("but has elements of type {}, not {}", stowage::name_of(input.tensor.dtype),
+                      stowage::name_of(output.tensor.dtype)));
+  }
+}
 
 void check_feeds_form(const Plan& plan, Faults& faults) {
   std::unordered_set<std::size_t> released;
@@ -98,26 +101,27 @@ void check_feeds_form(const Plan& plan, Faults& faults) {
       faults.push_back({FaultKind::format,
                         fmt::format("tensor {} is released, there are {}", tensor, plan.tensors.size())});
     } else if (!released.insert(tensor).second) {
-      faults.push_back({FaultKind::format, name_of(plan, tensor) + " is released twice"});
+      faults.push_back({FaultKind::format, name_with_model(plan, tensor) + " is released twice"});
     }
   }
   std::unordered_set<std::size_t> fed;
   for (const Feed& feed : plan.feeds) {
-    if (feed.output >= plan.tensors.size() || feed.input >= plan.tensors.size()) {
-      faults.push_back({FaultKind::format, fmt::format("tensor {} is fed with tensor {}, there are {}",
-                                                       feed.input, feed.output, plan.tensors.size())});
-      return;
-    }
-    check_feed_form(plan, feed, faults);
+    const std::size_t before = faults.size();
+    check_pair_form(plan, feed, "fed with", faults);
+    if (faults.size() != before) return;
+    if (plan.tensors[feed.output].model == plan.tensors[feed.input].model)
+      faults.push_back({FaultKind::format,
+                        fmt::format("{} is fed with {}, which is of the same model",
+                                    name_with_model(plan, feed.input), name_with_model(plan, feed.output))});
     if (!fed.insert(feed.input).second)
-      faults.push_back({FaultKind::format, name_of(plan, feed.input) + " is fed twice"});
+      faults.push_back({FaultKind::format, name_with_model(plan, feed.input) + " is fed twice"});
   }
   if (!faults.empty() || feeds_from_their_sources(plan).size() == plan.feeds.size()) return;
   std::unordered_set<std::size_t> in_order;
   for (const Feed& feed : feeds_from_their_sources(plan)) in_order.insert(feed.input);
   for (const Feed& feed : plan.feeds) {
     if (!in_order.contains(feed.input))
-      faults.push_back({FaultKind::format, name_of(plan, feed.input) + " is fed in a circle"});
+      faults.push_back({FaultKind::format, name_with_model(plan, feed.input) + " is fed in a circle"});
   }
 }
 
@@ -144,7 +148,7 @@ std::vector<Feed> feeds_from_their_sources(const Plan& plan) {
 
 Faults check_feeds(const Plan& plan) {
   Faults faults;
-  if (plan.feeds.empty()) return faults;
+  if (plan.feeds.empty() && plan.states.empty()) return faults;
   check_passages(plan, faults);
   const model::ClockTree tree(plan.clocks);
   const auto spans = spans_of(plan);
@@ -159,7 +163,7 @@ Faults check_feeds(const Plan& plan) {
       if (spans[reader] && !tree.is_before(*spans[before->second], *spans[reader])) {
         faults.push_back({FaultKind::order,
                           fmt::format("{} is fed with {}, but {} does not run after {}",
-                                      name_of(plan, feed.input), name_of(plan, feed.output),
+                                      name_with_model(plan, feed.input), name_with_model(plan, feed.output),
                                       name_of_model(plan, reader), name_of_model(plan, before->second))});
       }
       had_by.emplace(feed.input, before->second);

@@ -6,6 +6,9 @@
 
 namespace stowage::check {
 
+/// Both tensors are there, of one size and type. `how` says how the input gets what the output has.
+void check_pair_form(const Plan& plan, const Feed& feed, const char* how, Faults& faults);
+
 /// Feeds join equal tensors of different models, and feed each input once. No tensor is released twice.
 void check_feeds_form(const Plan& plan, Faults& faults);
 

@@ -17,6 +17,7 @@
 #include "check/moves.h"
 #include "check/names.h"
 #include "check/slots.h"
+#include "check/states.h"
 #include "model/blocks.h"
 #include "stowage/error.h"
 
@@ -317,6 +318,7 @@ Faults check_form(const Plan& plan) {
   if (faults.empty()) check_feeds_form(plan, faults);
   if (faults.empty()) check_copies_form(plan, faults);
   if (faults.empty()) check_models_form(plan, faults);
+  if (faults.empty()) check_states_form(plan, faults);
   return faults;
 }
 

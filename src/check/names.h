@@ -27,6 +27,11 @@ namespace stowage::check {
   return fmt::format("model {} ({})", model, base::quoted(plan.models[model].name));
 }
 
+[[nodiscard]] inline std::string name_with_model(const Plan& plan, std::size_t tensor) {
+  return fmt::format("{} of {}", name_of_tensor(plan.tensors[tensor]),
+                     name_of_model(plan, plan.tensors[tensor].model));
+}
+
 /// The suffix of a position in messages; empty on the root clock.
 [[nodiscard]] inline std::string of_clock(std::size_t clock) {
   return clock == 0 ? std::string() : fmt::format(" of clock {}", clock);

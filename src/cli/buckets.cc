@@ -170,6 +170,7 @@ ExitStatus plan_buckets(const PlanCommand& command) {
   expect_options(command);
   expect_different_files(files_of_models(command.inputs), command.output.named());
   PlanOptions options = parse_plan_options(command.plan);
+  options.states = shared_states(parse_models(command.inputs), command.model);
   note_memories(options.memories);
   const std::vector<BucketSizes> sizes = combinations(command.model);
   const InterruptWatch watch;

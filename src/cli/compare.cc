@@ -25,6 +25,7 @@ std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
 
 ExitStatus run_compare(const CompareCommand& command) {
   PlanOptions options = parse_options_of_all(command.plan);
+  options.states = shared_states(parse_models(command.inputs), command.model);
   note_memories(options.memories);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
   print_notes(inputs);
@@ -59,6 +60,7 @@ ExitStatus run_sweep(const SweepCommand& command) {
   expect_different_files(files_of_models(command.inputs), command.output.named());
   const std::vector<WantedFile> files = wanted_files(command.output, {Holds::json, Holds::svg});
   SweepOptions options = parse_sweep_options(command.plan);
+  options.plan.states = shared_states(parse_models(command.inputs), command.model);
   if (command.jobs == 0) throw UsageError("--jobs is 0, expected at least 1");
   options.jobs = command.jobs;
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options.plan));

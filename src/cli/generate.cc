@@ -72,6 +72,7 @@ PlannedPackage package_of_given(const GenerateCommand& command, std::vector<Netw
                                 const GenerateOptions& wanted) {
   PlannedPackage made;
   made.planned.plan = read_plan(command.given_plan);
+  expect_states(made.planned.plan, parse_models(command.inputs), command.model);
   // A plan for other kernels has no scratch memory; then operators that need some are refused by name.
   if (wanted.kernels != CKernels::portable || has_scratch(made.planned.plan))
     for (Network& network : networks)
@@ -162,6 +163,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
   if (!command.given_plan.empty() && command.plan != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
+  options.states = shared_states(parse_models(command.inputs), command.model);
   std::vector<Network> networks = read_networks(command.inputs, sizes_for(command));
   print_notes(inputs_of(networks));
   std::vector<std::string> given;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/file.h"
 #include "base/print.h"
@@ -49,16 +51,36 @@ std::vector<std::string> texts_about(const std::string& model, const std::vector
   return about;
 }
 
-/// The same for MODEL.OUTPUT=MODEL.INPUT: both prefixes must name this model.
-std::vector<std::string> states_about(const std::string& model, const std::vector<std::string>& texts) {
+/// MODEL.OUTPUT=MODEL.INPUT, with the models' places. Names of tensors may contain dots and equals signs.
+struct StateText {
+  std::size_t of_output = 0;
+  std::size_t of_input = 0;
+  FeedNames names{};
+};
+
+StateText parse_state(const std::string& text, const std::vector<NamedFile>& models) {
+  std::optional<StateText> found;
+  for (std::size_t a = 0; a < models.size(); ++a) {
+    if (!text.starts_with(models[a].name + ".")) continue;
+    for (std::size_t b = 0; b < models.size(); ++b) {
+      const std::size_t at = text.find("=" + models[b].name + ".");
+      if (at == std::string::npos || (found && a != b)) continue;
+      found = StateText{a, b, {text.substr(0, at), text.substr(at + 1)}};
+    }
+  }
+  if (!found) throw UsageError(fmt::format("--state {}: expected MODEL.OUTPUT=MODEL.INPUT", text));
+  return *found;
+}
+
+/// The states of a model alone, as OUTPUT=INPUT.
+std::vector<std::string> states_about(std::size_t model, const std::vector<NamedFile>& models,
+                                      const std::vector<std::string>& texts) {
+  const std::size_t prefix = models[model].name.size() + 1;
   std::vector<std::string> about;
-  for (const std::string& text : texts_about(model, texts)) {
-    const std::string between = "=" + model + ".";
-    const std::size_t at = text.find(between);
-    if (at == std::string::npos)
-      throw UsageError(
-          fmt::format("--state {}.{}: expected MODEL.OUTPUT=MODEL.INPUT, both of one model", model, text));
-    about.push_back(text.substr(0, at) + "=" + text.substr(at + between.size()));
+  for (const std::string& text : texts) {
+    const StateText state = parse_state(text, models);
+    if (state.of_output != model || state.of_input != model) continue;
+    about.push_back(state.names.output.substr(prefix) + "=" + state.names.input.substr(prefix));
   }
   return about;
 }
@@ -82,12 +104,13 @@ std::vector<ImportOptions> parse_options_of_several(const std::vector<NamedFile>
   expect_known_models("--value", models, texts.values);
   expect_known_models("--state", models, texts.states);
   std::vector<ImportOptions> options;
-  for (const NamedFile& model : models) {
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    const NamedFile& model = models[m];
     options.push_back(parse_model_options({.dims = texts_about(model.name, texts.dims),
                                            .shapes = texts_about(model.name, texts.shapes),
                                            .bounds = texts_about(model.name, texts.bounds),
                                            .values = texts_about(model.name, texts.values),
-                                           .states = states_about(model.name, texts.states),
+                                           .states = states_about(m, models, texts.states),
                                            .scratch = {}}));
   }
   return options;
@@ -153,6 +176,29 @@ std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models
     for (const std::string& name : texts_about(models[m].name, texts.inputs)) options[m].inputs.insert(name);
   }
   return options;
+}
+
+std::vector<FeedNames> shared_states(const std::vector<NamedFile>& models, const ModelTexts& texts) {
+  std::vector<FeedNames> states;
+  if (models.size() == 1) return states;
+  for (const std::string& text : texts.states) {
+    StateText state = parse_state(text, models);
+    if (state.of_output != state.of_input) states.push_back(std::move(state.names));
+  }
+  return states;
+}
+
+void expect_states(const Plan& plan, const std::vector<NamedFile>& models, const ModelTexts& texts) {
+  const auto name_of = [&](std::size_t tensor) {
+    return plan.models[plan.tensors[tensor].model].name + "." + plan.tensors[tensor].tensor.name;
+  };
+  for (const FeedNames& names : shared_states(models, texts)) {
+    const bool is_there = std::ranges::any_of(plan.states, [&](const Feed& it) {
+      return name_of(it.output) == names.output && name_of(it.input) == names.input;
+    });
+    if (!is_there)
+      throw UsageError(fmt::format("--state {}={}: the plan has no such state", names.output, names.input));
+  }
 }
 
 bool is_plan(const std::string& file) {

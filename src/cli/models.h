@@ -31,6 +31,13 @@ struct NamedFile {
 [[nodiscard]] std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models,
                                                           const ModelTexts& texts);
 
+/// The states that models share: `--state` whose output and input are of two of them.
+[[nodiscard]] std::vector<FeedNames> shared_states(const std::vector<NamedFile>& models,
+                                                   const ModelTexts& texts);
+
+/// Throws UsageError for a state that models share, but not in the plan.
+void expect_states(const Plan& plan, const std::vector<NamedFile>& models, const ModelTexts& texts);
+
 /// The parts of model files to read.
 enum class Wanted : std::uint8_t {
   graph,

@@ -272,6 +272,7 @@ ExitStatus run_plan(const PlanCommand& given) {
   const std::vector<WantedFile> files = command.files();
   expect_files(command);
   PlanOptions options = parse_plan_options(command.plan);
+  options.states = shared_states(parse_models(command.inputs), command.model);
   note_memories(options.memories);
   expect_loops(command, options);
   expect_standard_output(command);

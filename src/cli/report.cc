@@ -52,6 +52,7 @@ std::optional<ReportedPlan> checked_plan(const ReportCommand& command, const std
     const std::vector<Input> inputs = read_models(command.models, sizes.is_within ? sizes.range : sizes.texts,
                                                   wanted_to_check(reported.plan));
     faults = check_plan(reported.plan, inputs);
+    if (faults.empty()) expect_states(reported.plan, parse_models(command.models), command.model);
     reported.graphs = graphs_of(inputs);
   }
   if (faults.empty()) return reported;

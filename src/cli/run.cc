@@ -82,6 +82,7 @@ Planned plan_for(const RunCommand& command, std::optional<GivenPlan> given, std:
                  const InterruptWatch& watch) {
   if (given) {
     Planned planned{plan_at_sizes(command, *std::move(given), networks)};
+    expect_states(planned.plan, parse_models(command.inputs), command.model);
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
     if (!faults.empty()) note_other_models(planned.plan, inputs_of(networks));
     print_faults(faults);
@@ -89,6 +90,7 @@ Planned plan_for(const RunCommand& command, std::optional<GivenPlan> given, std:
     return planned;
   }
   PlanOptions options = parse_plan_options(command.plan);
+  options.states = shared_states(parse_models(command.inputs), command.model);
   note_memories(options.memories);
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line(options.solve);

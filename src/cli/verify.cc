@@ -43,6 +43,7 @@ Faults check_with_models(const VerifyCommand& command, Plan& plan) {
     plan = plan_at(plan, std::get<Graph>(inputs[0].content));
   }
   Faults faults = check_plan(plan, inputs);
+  if (faults.empty()) expect_states(plan, parse_models(command.models), command.model);
   if (!faults.empty()) note_other_models(plan, inputs);
   return faults;
 }

@@ -360,11 +360,11 @@ void write_json(const Plan& plan, std::ostream& out, PlanForm form) {
     return Json{{"model", kept.model},         {"subgraph", kept.subgraph}, {"operator", kept.op},
                 {"operation", kept.operation}, {"bytes", kept.bytes},       {"why", kept.why}};
   });
-  if (!plan.feeds.empty()) {
-    document.rows("feeds", plan.feeds, [](const Feed& feed) {
-      return Json{{"output", feed.output}, {"input", feed.input}};
-    });
-  }
+  const auto feed_json = [](const Feed& feed) {
+    return Json{{"output", feed.output}, {"input", feed.input}};
+  };
+  if (!plan.feeds.empty()) document.rows("feeds", plan.feeds, feed_json);
+  if (!plan.states.empty()) document.rows("states", plan.states, feed_json);
   if (!plan.released.empty()) document.value("released", plan.released);
   if (plan.savings) document.value("savings", savings_json(*plan.savings));
   document.value("interrupted", plan.interrupted);

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "check/states.h"
 #include "generate/package.h"
 #include "generate/text.h"
 #include "run/inputs.h"
@@ -53,6 +54,7 @@ Plan part_of(const Plan& plan, const Turn& turn) {
   Plan part = plan;
   part.models = {plan.models[model]};
   part.feeds.clear();
+  part.states.clear();
   part.released.clear();
   std::erase_if(part.tensors, [model](const PlannedTensor& it) { return it.model != model; });
   const auto first = static_cast<std::size_t>(std::ranges::find(plan.tensors, model, &PlannedTensor::model) -
@@ -105,6 +107,23 @@ std::string feeds_text(const Plan& plan) {
   return text;
 }
 
+std::string states_text(const Plan& plan) {
+  std::string text;
+  for (const check::SharedState& state : check::shared_states(plan)) {
+    std::vector<std::string> parts;
+    for (const check::StateUser& user : state) {
+      for (const auto& [tensor, what] : {std::pair(user.input, "input"), std::pair(user.output, "output")}) {
+        if (!tensor) continue;
+        const PlannedTensor& it = plan.tensors[*tensor];
+        parts.push_back(fmt::format("{} {} of {}", what, in_comment(it.tensor.name),
+                                    in_comment(plan.models[it.model].name)));
+      }
+    }
+    text += fmt::format(" * State, kept between rounds: {}. Give NULL for them.\n", fmt::join(parts, ", "));
+  }
+  return text;
+}
+
 /// Which models run when, as `--run` says it.
 std::string order_text(const Plan& plan, const std::string& name, std::size_t clock) {
   std::vector<std::string> parts;
@@ -133,9 +152,9 @@ std::string header_of(const Plan& plan, const std::string& name, const std::vect
   std::string text = fmt::format(
       "/* Several models in the same memory, made by stowage; README.md says more. In a round each runs "
       "once:\n"
-      " *\n *   {}\n *\n{} * Outputs stay until all have run, unless --release freed them.\n{} */\n"
+      " *\n *   {}\n *\n{} * Outputs stay until all have run, unless --release freed them.\n{}{} */\n"
       "#ifndef {}_H\n#define {}_H\n\n",
-      order_text(plan, name, 0), any_order, feeds_text(plan), upper(name), upper(name));
+      order_text(plan, name, 0), any_order, feeds_text(plan), states_text(plan), upper(name), upper(name));
   for (const std::string& own : names) text += fmt::format("#include \"{}.h\"\n", own);
   text += "\n/* Memory that all of them share, in bytes. */\n";
   const std::vector<std::string> memories = memory_names(plan);

@@ -142,10 +142,14 @@ Plan import::read_plan(const Json& document) {
                                   copy.at("bytes").natural(), copy.at("why").string()});
     }
   }
-  if (const auto feeds = document.find("feeds")) {
+  const auto read_feeds = [&](const char* name, std::vector<Feed>& into) {
+    const auto feeds = document.find(name);
+    if (!feeds) return;
     for (const Json& feed : feeds->elements())
-      plan.feeds.push_back({feed.at("output").index(), feed.at("input").index()});
-  }
+      into.push_back({feed.at("output").index(), feed.at("input").index()});
+  };
+  read_feeds("feeds", plan.feeds);
+  read_feeds("states", plan.states);
   if (const auto released = document.find("released")) {
     for (const Json& output : released->elements()) plan.released.push_back(output.index());
   }

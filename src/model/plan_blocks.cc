@@ -119,9 +119,11 @@ class Renaming {
       if (auto* const arrive = std::get_if<Arrive>(&step)) shift(arrive->tensor);
       if (auto* const leave = std::get_if<Leave>(&step)) shift(leave->tensor);
     });
-    for (Feed& feed : result_.feeds) {
-      shift(feed.output);
-      shift(feed.input);
+    for (std::vector<Feed>* const feeds : {&result_.feeds, &result_.states}) {
+      for (Feed& feed : *feeds) {
+        shift(feed.output);
+        shift(feed.input);
+      }
     }
     std::ranges::for_each(result_.released, shift);
   }

@@ -1,7 +1,7 @@
 // Each network is first arranged alone, from position 0 of a clock of its own. This file moves its
 // buffers to the positions of its steps on the timeline. Three kinds of memory outlive their network:
 //
-//   state           on the root clock, all the time
+//   state           on the root clock, all the time. What several networks share gets its buffer here
 //   an output       from its producer to the last step that reads it, in any network, and to the end
 //                   unless it is released (share/feeds.h). If its own clock covers all of that, its buffer
 //                   there is kept longer. Otherwise it has a buffer on the clock that does, held from fork
@@ -58,6 +58,7 @@ class Composer {
   Composition compose() {
     for (std::size_t m = 0; m < networks_.size(); ++m) add_network(m);
     for (const KeptOutput& kept : passing_.kept) keep(kept);
+    for (const share::SharedState& state : passing_.states) share(state);
     for (const share::ResolvedFeed& feed : passing_.feeds)
       result_.feeds.push_back({index_of(feed.output), index_of(feed.input)});
     for (const ModelTensor& output : passing_.released) result_.released.push_back(index_of(output));
@@ -115,7 +116,9 @@ class Composer {
     const Buffer& buffer = result_.buffers[view.buffer];
     Lifetime life = moved(view.life, m, buffer.clock);
     if (buffer.kind != TensorKind::state) return life;
-    if (view.life.lower == 0) life.lower = 0;
+    if (view.life.lower == 0 && life.lower > 0)
+      life = {0,
+              std::max(life.upper, life.lower + 1)};  // to the first step at least, which may write over it
     if (view.life.upper == networks_[m].end) life.upper = timeline_.end_of(0);
     return life;
   }
@@ -189,6 +192,54 @@ class Composer {
       Buffer& buffer = result_.buffers[view.buffer];
       hold({view.offset, buffer.size - view.offset, {end_alone, end}}, buffer.pieces);
     }
+  }
+
+  /// Adds the buffer of a state that several networks share.
+  void share(const share::SharedState& state) {
+    for (const share::ResolvedFeed& feed : state.becomes)
+      result_.states.push_back({index_of(feed.output), index_of(feed.input)});
+    const ModelTensor first = state.becomes.front().input;
+    const Tensor& tensor = result_.tensors[index_of(first)].tensor;
+    if (tensor.bytes == 0) return;
+    const Bytes size = base::align_up(tensor.bytes, alignment_);
+    Buffer buffer{.id = unique_id(first.model, tensor.name),
+                  .size = size,
+                  .alignment = alignment_,
+                  .pieces = {{0, size, {0, timeline_.end_of(0)}}},
+                  .kind = TensorKind::state};
+    View* written = nullptr;  // by the last network so far that writes it
+    const auto hold = [&](const ModelTensor& it, const Lifetime& life) {
+      buffer.traffic = base::checked_add(buffer.traffic, traffic_of(it)).value_or(largest_value);
+      View& view = result_.tensors[index_of(it)].views.emplace_back();
+      view = {.buffer = result_.buffers.size(), .life = life};
+      return &view;
+    };
+    for (const share::StateUser& user : state.users) {
+      const Lifetime all = moved({0, networks_[user.model].end}, user.model, 0);
+      Lifetime read = all;
+      Lifetime wrote = all;
+      if (!networks_[user.model].is_by_rows) narrow(user, read, wrote);
+      if (written != nullptr) written->life.upper = std::max(written->life.upper, all.lower + 1);
+      if (written == nullptr) read.lower = 0;
+      read.upper = std::max(read.upper, all.lower + 1);  // it may be written over at the first step
+      if (user.input) hold({user.model, *user.input}, read);
+      if (user.output) written = hold({user.model, *user.output}, {wrote.lower, all.upper});
+    }
+    written->life.upper = timeline_.end_of(0);
+    result_.buffers.push_back(std::move(buffer));
+  }
+
+  /// To when operators read the old value of a state, and when they have written the new one. In one network, the new
+  /// one is written over the old one.
+  void narrow(const share::StateUser& user, Lifetime& read, Lifetime& wrote) const {
+    const auto& lives = networks_[user.model].uses.lives;
+    const Position end = networks_[user.model].end;
+    Lifetime written{end, end};
+    if (user.output && !lives[*user.output].empty()) written = lives[*user.output].front();
+    if (user.output) wrote = moved(written, user.model, 0);
+    if (!user.input) return;
+    const Lifetime own = lives[*user.input].front();
+    read = moved(user.output ? Lifetime{0, written.lower} : own, user.model, 0);
   }
 
   /// Adds a buffer on the clock that covers the whole lifetime of the output.

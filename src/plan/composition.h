@@ -6,6 +6,7 @@
 
 #include "lifetime/lives.h"
 #include "share/feeds.h"
+#include "share/states.h"
 #include "share/timeline.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"
@@ -30,6 +31,7 @@ struct Passing {
   std::vector<share::ResolvedFeed> feeds{};
   std::vector<share::ModelTensor> released{};
   std::vector<share::KeptOutput> kept{};
+  std::vector<share::SharedState> states{};
 };
 
 /// Networks on the common clocks of a timeline.
@@ -38,11 +40,13 @@ struct Composition {
   std::vector<std::size_t> first_buffer{};  ///< Of each network.
   std::vector<PlannedTensor> tensors{};     ///< Network by network.
   std::vector<Feed> feeds{};
+  std::vector<Feed> states{};
   std::vector<std::size_t> released{};
 };
 
 /// Puts the buffers of networks on common clocks; see composition.cc. A network's own buffers hold neither
-/// fed inputs nor outputs kept on an outer clock, which are whole in the buffers that this adds or keeps. The buffers of such outputs get `alignment`.
+/// fed inputs nor outputs kept on an outer clock, which are whole in the buffers that this adds or keeps, nor state that
+/// several networks share. The buffers that this adds get `alignment`.
 [[nodiscard]] Composition compose(std::vector<Alone> networks, const share::Timeline& timeline,
                                   const Passing& passing, Bytes alignment);
 

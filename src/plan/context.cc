@@ -63,7 +63,7 @@ SharesPtr NetworkFacts::shares_of(std::span<const lifetime::OperatorId> operator
     joined.tensors.reserve(group.members.size());
     for (const alias::Member& member : group.members) joined.tensors.push_back(member.tensor);
   }
-  shares.buffers = alias::buffers_of(*graph_, uses, std::move(sharing), buffer_options_);
+  shares.buffers = alias::buffers_of(*graph_, uses, std::move(sharing), residences, buffer_options_);
   if (!places_.empty())
     assign_places(places_, alias::planned_tensors(*graph_, shares.buffers.held, model_),
                   shares.buffers.buffers);

@@ -169,7 +169,8 @@ class OrderedPlanner {
     return clocks;
   }
 
-  /// Inputs of networks by rows that others feed are in the buffers of these. True if there are any.
+  /// Inputs of networks by rows that others feed are in the buffers of these, and so is state that several share. True
+  /// if there are any.
   bool take_out_fed(const Passing& passing) {
     fed_.resize(rows_.size());
     bool has_fed = false;
@@ -178,10 +179,17 @@ class OrderedPlanner {
       for (const share::ResolvedFeed& feed : passing.feeds) {
         if (feed.input.model == m && rows_[m]) inputs.push_back(feed.input.tensor);
       }
-      if (inputs.empty()) continue;
-      WithoutFed without = without_fed(*rows_[m], inputs);
+      std::vector<TensorId> all = inputs;
+      for (const share::ModelTensor& it : share::tensors_of(passing.states)) {
+        if (it.model == m && rows_[m]) all.push_back(it.tensor);
+      }
+      if (all.empty()) continue;
+      WithoutFed without = without_fed(*rows_[m], all);
       rows_[m] = std::make_shared<const PlacedRows>(std::move(without.rows));
       fed_[m] = std::move(without.fed);
+      std::erase_if(fed_[m], [&](const auto& it) {
+        return std::ranges::find(inputs, it.first) == inputs.end();  // state is whole
+      });
       has_fed = true;
     }
     return has_fed;
@@ -280,6 +288,7 @@ class OrderedPlanner {
     plan.models = infos_of(context_.inputs);
     plan.tensors = std::move(together.tensors);
     plan.feeds = std::move(together.feeds);
+    plan.states = std::move(together.states);
     plan.released = std::move(together.released);
     plan.buffers = std::move(together.buffers);
     assign_places_again();

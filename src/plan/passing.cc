@@ -7,6 +7,7 @@
 #include "plan/passing.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -49,10 +50,12 @@ share::Timeline timeline_of(const Context& context, std::vector<Clock> clocks) {
 Passing passing_on(const Context& context, std::span<const share::NamedGraph> graphs,
                    const share::Timeline& timeline) {
   const PlanOptions& options = context.options;
-  Passing passing{share::resolve_feeds(options.feeds, graphs, timeline),
-                  share::resolve_released(options.released, graphs),
-                  {}};
-  passing.kept = share::kept_outputs(graphs, timeline, passing.feeds, passing.released, options.io);
+  Passing passing{.feeds = share::resolve_feeds(options.feeds, graphs, timeline),
+                  .released = share::resolve_released(options.released, graphs),
+                  .states = share::resolve_states(options.states, graphs, timeline)};
+  const std::set<share::ModelTensor> shared = share::tensors_of(passing.states);
+  share::expect_no_state(passing.feeds, passing.released, shared, graphs);
+  passing.kept = share::kept_outputs(graphs, timeline, passing.feeds, passing.released, shared, options.io);
   return passing;
 }
 
@@ -66,6 +69,9 @@ PassedTensors passed_tensors(std::size_t model, const share::Timeline& timeline,
     const bool leaves = kept.clock != timeline.stage_of(model).clock;
     if (leaves || !kept.inputs.empty())
       passed.emplace_back(kept.output.tensor, leaves ? Residence::feed : Residence::arena);
+  }
+  for (const share::ModelTensor& it : share::tensors_of(passing.states)) {
+    if (it.model == model) passed.emplace_back(it.tensor, Residence::feed);
   }
   return passed;
 }
@@ -103,6 +109,8 @@ std::vector<stream::PassedIo> passed_by_rows(const Context& context, Io io) {
     for (const share::ModelTensor& input : kept.inputs) passed[input.model][input.tensor] = Io::external;
     if (const auto last = last_reader(kept, timeline)) passed[last->model][last->tensor] = Io::arena;
   }
+  for (const share::ModelTensor& it : share::tensors_of(passing.states))
+    passed[it.model][it.tensor] = Io::external;
   return passed;
 }
 

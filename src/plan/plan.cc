@@ -39,8 +39,8 @@ void expect_options_of_list(const PlanOptions& options) {
   if (options.stream) throw UsageError("--stream: a buffer list has no operators");
   if (options.io != Io::arena)
     throw UsageError("a buffer list has no inputs and outputs that could be external");
-  if (!options.run.empty() || !options.feeds.empty() || !options.released.empty())
-    throw UsageError("--run, --feed and --release have no meaning for a buffer list");
+  if (!options.run.empty() || !options.feeds.empty() || !options.states.empty() || !options.released.empty())
+    throw UsageError("--run, --feed, --state and --release have no meaning for a buffer list");
   if (options.moves != Moves::none)
     throw UsageError("--moves: a buffer list does not say who reads and writes");
   for (const Memory& memory : options.memories) {

@@ -53,6 +53,7 @@ PlanOptions alone(const Context& context, const PlanOptions& options, const Inpu
   own.memories = {context.working[0]};
   own.run.clear();
   own.feeds.clear();
+  own.states.clear();
   own.released.clear();
   own.places.clear();
   if (!rows_may_move(context)) {

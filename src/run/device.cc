@@ -8,6 +8,7 @@
 #include "check/against.h"
 #include "check/form.h"
 #include "check/matching.h"
+#include "check/states.h"
 #include "run/parts.h"
 #include "stowage/run.h"
 
@@ -51,6 +52,9 @@ void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan) {
     const std::size_t to = plan.tensors[feed.input].model;
     check::check_feed(*graphs[from], feed.output - bases[from], *graphs[to], feed.input - bases[to], faults);
   }
+  check::Ids ids(plan.tensors.size());
+  for (std::size_t t = 0; t < ids.size(); ++t) ids[t] = t - bases[plan.tensors[t].model];
+  check::check_states_of(plan, graphs, ids, faults);
   refuse_first(faults);
   if (is_streamed(plan)) refuse_first(check::check_tasks(plan, graphs));
 }

@@ -12,6 +12,8 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "check/form.h"
+#include "check/states.h"
 #include "model/elements.h"
 #include "stowage/error.h"
 
@@ -89,7 +91,7 @@ void expect_fit(const Tensor& tensor, const std::string& name, const Array& arra
                                fmt::join(tensor.shape.value_or(Shape{}), ",")));
 }
 
-/// The tensors that other models feed.
+/// The tensors that other models feed, or whose state they leave or give.
 std::set<std::pair<std::size_t, TensorId>> fed_tensors(std::span<const Network* const> networks,
                                                        const Plan& plan) {
   std::vector<std::size_t> bases;
@@ -98,12 +100,17 @@ std::set<std::pair<std::size_t, TensorId>> fed_tensors(std::span<const Network* 
     bases.push_back(base);
     base += network->graph().tensors.size();
   }
+  std::set<std::size_t> inputs;
+  for (const Feed& feed : plan.feeds) inputs.insert(feed.input);
+  if (!plan.states.empty() && check::check_form(plan).empty()) {
+    for (const auto& [input, source] : check::sources_of_states(plan)) inputs.insert(input);
+  }
   std::set<std::pair<std::size_t, TensorId>> fed;
-  for (const Feed& feed : plan.feeds) {
-    if (feed.input >= base) continue;  // running such a plan gives a fault
-    const auto after = std::ranges::upper_bound(bases, feed.input);
+  for (const std::size_t input : inputs) {
+    if (input >= base) continue;  // running such a plan gives a fault
+    const auto after = std::ranges::upper_bound(bases, input);
     const auto model = static_cast<std::size_t>(after - bases.begin()) - 1;
-    fed.emplace(model, feed.input - bases[model]);
+    fed.emplace(model, input - bases[model]);
   }
   return fed;
 }
@@ -124,7 +131,8 @@ GivenInputs given_inputs(std::span<const Network* const> networks, const Plan& p
   for (const auto& [name, array] : options.inputs) {
     for (const Provided& it : named(name, all, networks.size() == 1)) {
       if (fed.contains({it.model, it.tensor}))
-        throw UsageError(fmt::format("--input {}: another model feeds it", base::quoted(name)));
+        throw UsageError(fmt::format("--input {}: another model feeds it, or has the state that it reads",
+                                     base::quoted(name)));
       expect_fit(networks[it.model]->graph().tensors[it.tensor], name, array);
       expect_value(networks[it.model]->graph().tensors[it.tensor], name, array);
       if (!given.emplace(std::pair(it.model, it.tensor), &array).second)

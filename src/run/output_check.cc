@@ -6,8 +6,10 @@
 #include "run/output_check.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
+#include "check/states.h"
 #include "run/device.h"
 #include "stowage/error.h"
 
@@ -43,12 +45,17 @@ void compare_outputs(std::span<const ModelToRun> models, const Plan& plan, const
                      std::span<NamedArray> outputs, RunResult& result) {
   const std::vector<const Graph*> graphs = graphs_of(models);
   const std::vector<std::size_t> first = first_tensors(graphs);
+  std::map<std::size_t, std::size_t> sources = check::sources_of_states(plan);
+  for (const Feed& feed : plan.feeds) sources.emplace(feed.input, feed.output);
   const auto value_of = [&](std::size_t model, TensorId tensor) {
-    const auto feed = std::ranges::find(plan.feeds, first[model] + tensor, &Feed::input);
-    if (feed == plan.feeds.end()) return models[model].value(tensor);
-    const std::size_t from = plan.tensors[feed->output].model;
+    const auto source = sources.find(first[model] + tensor);
+    if (source == sources.end()) return models[model].value(tensor);
+    const std::size_t from = plan.tensors[source->second].model;
+    const TensorId there = source->second - first[from];
     const std::vector<TensorId>& all = graphs[from]->subgraphs[0].outputs;
-    const auto index = std::ranges::find(all, feed->output - first[from]) - all.begin();
+    const auto index = std::ranges::find(all, there) - all.begin();
+    if (index == std::ssize(all))
+      return models[from].value(there);  // state from before the run, read by both
     return outputs_of(outputs, from)[static_cast<std::size_t>(index)].array.data;
   };
   for (std::size_t m = 0; m < models.size(); ++m) {

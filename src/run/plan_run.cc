@@ -8,8 +8,8 @@
 //
 // A branch that has ended keeps its bytes until the clock that forked it continues. A model's inputs are
 // written before its first event. Released outputs are read right after the model's last event, before time
-// advances; all others at the end of the run, since the plan keeps them until then. State is given at the
-// start.
+// advances, and so is state that a later model overwrites; all others at the end of the run, since the plan keeps them
+// until then. State is given at the start. If several models share it, each reads what the last one has written.
 //
 // If only outputs are compared, the reference runs when the plan's memories are gone: so a check takes the larger of
 // both, not their sum.
@@ -23,6 +23,7 @@
 #include <set>
 #include <utility>
 
+#include "check/states.h"
 #include "run/output_check.h"
 #include "run/reference.h"
 #include "stowage/error.h"
@@ -76,7 +77,16 @@ PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const Run
       table_(sound_timetable(models, plan)),
       device_(graphs_of(models), plan, table_.tree),
       progress_(plan.clocks.size()),
-      turns_(options.seed) {
+      turns_(options.seed),
+      sources_(check::sources_of_states(plan)),
+      taken_(plan.released.begin(), plan.released.end()) {
+  for (const Feed& feed : plan.feeds) sources_.emplace(feed.input, feed.output);
+  for (const check::SharedState& state : check::shared_states(plan)) {
+    for (const check::StateUser& user : state) {
+      if (user.input && !user.source) old_states_.insert(*user.input);
+      if (user.output && user.is_overwritten) taken_.insert(*user.output);
+    }
+  }
   std::size_t steps = 0;
   for (const Clock& clock : plan.clocks) steps += clock.steps.size();
   result.steps.reserve(steps);
@@ -105,10 +115,13 @@ std::vector<NamedArray> PlanRun::run() {
 
 /// State is on the root, whichever clock its model is on.
 void PlanRun::give_states() {
-  for (const auto& resident : residents_) {
+  for (std::size_t m = 0; m < residents_.size(); ++m) {
+    const auto& resident = residents_[m];
     const std::vector<Tensor>& tensors = resident->model.program->graph->tensors;
     for (TensorId t = 0; t < tensors.size(); ++t) {
-      if (tensors[t].kind == TensorKind::state) resident->interpreter->give(t, resident->model.value(t));
+      const bool is_shared = old_states_.contains(device_.first_tensor_of(m) + t);
+      if (is_shared || tensors[t].kind == TensorKind::state)
+        resident->interpreter->give(t, resident->model.value(t));
     }
   }
 }
@@ -187,20 +200,20 @@ void PlanRun::begin_model(std::size_t model) {
   for (const TensorId input : graph.subgraphs[0].inputs) {
     const TensorKind kind = graph.tensors[input].kind;
     if (kind == TensorKind::weight || kind == TensorKind::state || !given.insert(input).second) continue;
-    if (const Feed* const feed = feed_of(model, input)) {
-      const std::size_t from = plan_.tensors[feed->output].model;
+    if (old_states_.contains(device_.first_tensor_of(model) + input)) continue;
+    if (const auto source = source_of(model, input)) {
+      const std::size_t from = plan_.tensors[*source].model;
       resident.interpreter->take(input, *residents_[from]->interpreter,
-                                 feed->output - device_.first_tensor_of(from));
+                                 *source - device_.first_tensor_of(from));
     } else {
       resident.interpreter->give(input, resident.model.value(input));
     }
   }
 }
 
-const Feed* PlanRun::feed_of(std::size_t model, TensorId input) const {
-  const std::size_t index = device_.first_tensor_of(model) + input;
-  const auto feed = std::ranges::find(plan_.feeds, index, &Feed::input);
-  return feed == plan_.feeds.end() ? nullptr : &*feed;
+std::optional<std::size_t> PlanRun::source_of(std::size_t model, TensorId input) const {
+  const auto source = sources_.find(device_.first_tensor_of(model) + input);
+  return source == sources_.end() ? std::nullopt : std::optional(source->second);
 }
 
 void PlanRun::read_outputs(std::size_t model, When when) {
@@ -209,8 +222,7 @@ void PlanRun::read_outputs(std::size_t model, When when) {
   const std::vector<TensorId>& outputs = graph.subgraphs[0].outputs;
   resident.outputs.resize(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const bool is_released = std::ranges::find(plan_.released, device_.first_tensor_of(model) + outputs[i]) !=
-                             plan_.released.end();
+    const bool is_released = taken_.contains(device_.first_tensor_of(model) + outputs[i]);
     if (is_released != (when == When::released)) continue;
     const Tensor& tensor = graph.tensors[outputs[i]];
     resident.outputs[i] = {

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,7 +61,8 @@ class PlanRun {
   /// When the caller reads an output.
   enum class When : std::uint8_t { released, at_the_end };
   void read_outputs(std::size_t model, When when);
-  [[nodiscard]] const Feed* feed_of(std::size_t model, TensorId input) const;
+  /// The tensor of another model whose value the input gets; none if the caller gives it.
+  [[nodiscard]] std::optional<std::size_t> source_of(std::size_t model, TensorId input) const;
 
   const Plan& plan_;
   Timetable table_;
@@ -67,6 +70,9 @@ class PlanRun {
   std::vector<std::unique_ptr<Resident>> residents_{};  ///< Per model.
   std::vector<Progress> progress_{};                    ///< Per clock.
   std::mt19937_64 turns_;
+  std::map<std::size_t, std::size_t> sources_{};  ///< Per fed input, and per input that is state.
+  std::set<std::size_t> old_states_{};            ///< Inputs that have what was there before the run.
+  std::set<std::size_t> taken_{};                 ///< Outputs that the caller reads when their model has run.
   bool is_done_ = false;
 };
 

@@ -20,14 +20,16 @@ enum class End { output, input };
 
 std::string name_of(const NamedGraph& network) { return base::quoted(network.name); }
 
-void expect_in_working_memory(const std::string& flag, const Graph& graph, TensorId t) {
+void expect_in_working_memory(const std::string& flag, const ModelTensor& it,
+                              std::span<const NamedGraph> networks) {
+  const auto& [model, t] = it;
+  const Graph& graph = networks[model].graph;
   const Tensor& tensor = graph.tensors[t];
-  const bool is_tied = std::any_of(graph.ties.begin(), graph.ties.end(),
-                                   [&](const StateTie& tie) { return tie.input == t || tie.output == t; });
+  const bool is_tied = std::any_of(graph.ties.begin(), graph.ties.end(), [&](const StateTie& tie) {
+    return tie.input == it.tensor || tie.output == it.tensor;
+  });
   if (is_tied || tensor.kind == TensorKind::state)
     throw UsageError(fmt::format("{}: {} is state", flag, base::quoted(tensor.name)));
-  if (is_constant(tensor.kind))
-    throw UsageError(fmt::format("{}: {} is constant", flag, base::quoted(tensor.name)));
 }
 
 /// The output or input that `flag` calls MODEL.TENSOR. Names of models and tensors may contain dots.
@@ -51,8 +53,14 @@ ModelTensor find(const std::string& flag, std::string_view text, End end,
                                                : fmt::format("is an {} of several models", what),
                                  found.empty() ? base::did_you_mean(text, names) : ""));
   }
-  expect_in_working_memory(flag, networks[found[0].model].graph, found[0].tensor);
+  const Tensor& tensor = networks[found[0].model].graph.tensors[found[0].tensor];
+  if (is_constant(tensor.kind))
+    throw UsageError(fmt::format("{}: {} is constant", flag, base::quoted(tensor.name)));
   return found[0];
+}
+
+std::string flag_of(const std::string& option, const FeedNames& names) {
+  return fmt::format("{} {}={}", option, names.output, names.input);
 }
 
 /// The tensors that an option such as `--feed` names. No input may be named twice.
@@ -61,16 +69,10 @@ std::vector<ResolvedFeed> resolve(const std::string& option, std::span<const Fee
   std::set<ModelTensor> fed;
   std::vector<ResolvedFeed> resolved;
   for (const FeedNames& names : feeds) {
-    const std::string flag = fmt::format("{} {}={}", option, names.output, names.input);
-    const ResolvedFeed feed{find(flag, names.output, End::output, networks),
-                            find(flag, names.input, End::input, networks)};
-    const Tensor& output = networks[feed.output.model].graph.tensors[feed.output.tensor];
-    const Tensor& input = networks[feed.input.model].graph.tensors[feed.input.tensor];
-    if (output.dtype != input.dtype || output.bytes != input.bytes) {
-      throw UsageError(fmt::format("{}: an output of {} bytes of {} cannot be an input of {} bytes of {}",
-                                   flag, output.bytes, stowage::name_of(output.dtype), input.bytes,
-                                   stowage::name_of(input.dtype)));
-    }
+    const std::string flag = flag_of(option, names);
+    const ResolvedFeed feed = resolve_names(option, names, networks);
+    expect_in_working_memory(flag, feed.output, networks);
+    expect_in_working_memory(flag, feed.input, networks);
     if (!fed.insert(feed.input).second) throw UsageError(flag + ": the input is fed twice");
     resolved.push_back(feed);
   }
@@ -78,6 +80,21 @@ std::vector<ResolvedFeed> resolve(const std::string& option, std::span<const Fee
 }
 
 }  // namespace
+
+ResolvedFeed resolve_names(const std::string& option, const FeedNames& names,
+                           std::span<const NamedGraph> networks) {
+  const std::string flag = flag_of(option, names);
+  const ResolvedFeed feed{find(flag, names.output, End::output, networks),
+                          find(flag, names.input, End::input, networks)};
+  const Tensor& output = networks[feed.output.model].graph.tensors[feed.output.tensor];
+  const Tensor& input = networks[feed.input.model].graph.tensors[feed.input.tensor];
+  if (output.dtype != input.dtype || output.bytes != input.bytes) {
+    throw UsageError(fmt::format("{}: an output of {} bytes of {} cannot be an input of {} bytes of {}", flag,
+                                 output.bytes, stowage::name_of(output.dtype), input.bytes,
+                                 stowage::name_of(input.dtype)));
+  }
+  return feed;
+}
 
 std::vector<ResolvedFeed> resolve_feeds(std::span<const FeedNames> feeds,
                                         std::span<const NamedGraph> networks, const Timeline& timeline) {
@@ -108,8 +125,9 @@ std::vector<ModelTensor> resolve_released(std::span<const std::string> names,
   std::set<ModelTensor> released;
   for (const std::string& name : names) {
     const std::string flag = "--release " + name;
-    if (!released.insert(find(flag, name, End::output, networks)).second)
-      throw UsageError(flag + ": the output is released twice");
+    const ModelTensor output = find(flag, name, End::output, networks);
+    expect_in_working_memory(flag, output, networks);
+    if (!released.insert(output).second) throw UsageError(flag + ": the output is released twice");
   }
   return {released.begin(), released.end()};
 }
@@ -130,8 +148,12 @@ namespace {
 class Keeper {
  public:
   Keeper(std::span<const NamedGraph> networks, const Timeline& timeline, std::span<const ResolvedFeed> feeds,
-         std::span<const ModelTensor> released, Io io)
-      : networks_(networks), timeline_(timeline), released_(released.begin(), released.end()), io_(io) {
+         std::span<const ModelTensor> released, const std::set<ModelTensor>& shared, Io io)
+      : networks_(networks),
+        timeline_(timeline),
+        released_(released.begin(), released.end()),
+        shared_(shared),
+        io_(io) {
     for (const ResolvedFeed& feed : feeds) fed_by_.emplace(feed.input, feed.output);
   }
 
@@ -167,7 +189,7 @@ class Keeper {
   [[nodiscard]] bool is_elsewhere(const ModelTensor& it) const {
     const Graph& graph = networks_[it.model].graph;
     const TensorKind kind = graph.tensors[it.tensor].kind;
-    return is_constant(kind) || kind == TensorKind::state ||
+    return is_constant(kind) || kind == TensorKind::state || shared_.contains(it) ||
            std::any_of(graph.ties.begin(), graph.ties.end(), [&](const StateTie& tie) {
              return tie.output == it.tensor || tie.input == it.tensor;
            });
@@ -183,6 +205,7 @@ class Keeper {
   std::span<const NamedGraph> networks_;
   const Timeline& timeline_;
   std::set<ModelTensor> released_;
+  const std::set<ModelTensor>& shared_;
   Io io_;
   std::map<ModelTensor, ModelTensor> fed_by_;
   std::map<ModelTensor, KeptOutput> kept_;  ///< By the output.
@@ -192,8 +215,9 @@ class Keeper {
 
 std::vector<KeptOutput> kept_outputs(std::span<const NamedGraph> networks, const Timeline& timeline,
                                      std::span<const ResolvedFeed> feeds,
-                                     std::span<const ModelTensor> released, Io io) {
-  return Keeper(networks, timeline, feeds, released, io).run();
+                                     std::span<const ModelTensor> released,
+                                     const std::set<ModelTensor>& shared, Io io) {
+  return Keeper(networks, timeline, feeds, released, shared, io).run();
 }
 
 }  // namespace stowage::share

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,11 @@ struct ResolvedFeed {
   ModelTensor input{};
 };
 
+/// The output and the input that an option such as `--feed` names, in their models. Throws UsageError unless they are
+/// there, of one element type and size, and not constant.
+[[nodiscard]] ResolvedFeed resolve_names(const std::string& option, const FeedNames& names,
+                                         std::span<const NamedGraph> networks);
+
 /// Finds the tensors that `--feed` names. Throws UsageError unless each is an output of one network and the
 /// input of another that runs after it, both have one element type and size, no input is fed twice, and none
 /// of them is constant or state.
@@ -58,10 +64,12 @@ struct KeptOutput {
 };
 
 /// Outputs that are fed or not released; see feeds.cc. Excludes constants and state, which no operator writes
-/// over, and outputs that the caller owns (Io::external), unless they are fed.
+/// over, and outputs that the caller owns (Io::external), unless they are fed. `shared` are tensors of state that
+/// several models share.
 [[nodiscard]] std::vector<KeptOutput> kept_outputs(std::span<const NamedGraph> networks,
                                                    const Timeline& timeline,
                                                    std::span<const ResolvedFeed> feeds,
-                                                   std::span<const ModelTensor> released, Io io);
+                                                   std::span<const ModelTensor> released,
+                                                   const std::set<ModelTensor>& shared, Io io);
 
 }  // namespace stowage::share

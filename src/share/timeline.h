@@ -60,6 +60,8 @@ class Timeline {
   [[nodiscard]] std::size_t lasting_clock(std::size_t clock) const;
   /// The position on `clock` of a moment on it or on a branch in it.
   [[nodiscard]] Position position_on(std::size_t clock, Moment moment) const;
+  /// The place of a model in the run expression.
+  [[nodiscard]] std::size_t rank_of(std::size_t model) const { return ranks_[model]; }
   /// Whether model `a` is done before model `b` begins.
   [[nodiscard]] bool runs_before(std::size_t a, std::size_t b) const;
 

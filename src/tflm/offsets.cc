@@ -74,7 +74,8 @@ void expect_followable(const Graph& graph, const Plan& plan) {
   if (plan.memories.size() != 1)
     refuse(fmt::format("has one arena, the plan {} memories", plan.memories.size()));
   if (plan.clocks.size() != 1) refuse("runs models one after the other, the plan some at the same time");
-  if (!graph.ties.empty()) refuse("keeps variables by itself, the plan ties an output to an input");
+  if (!graph.ties.empty() || !plan.states.empty())
+    refuse("keeps variables by itself, the plan ties an output to an input");
   for (const Subgraph& subgraph : graph.subgraphs) {
     for (const Operator& op : subgraph.operators) {
       if (op.type == "ethos-u")

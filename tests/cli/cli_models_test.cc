@@ -48,6 +48,28 @@ TEST(CliModels, AreRefusedWithoutANameOfTheirOwn) {
   EXPECT_THROW(static_cast<void>(parse_models({"a="})), UsageError);
 }
 
+TEST(CliStates, AreOfOneModelOrSharedByTwo) {
+  const Models models{{"a", "a.onnx"}, {"b", "b.onnx"}};
+  ModelTexts texts;
+  texts.states = {"a.new=a.old", "a.new=b.old", "b.x=1.y=b.old", "a.p=1.q=b.r=2"};
+  const std::vector<ImportOptions> own = parse_options_of(models, texts);
+  ASSERT_EQ(own.at(0).states.size(), 1U);
+  EXPECT_EQ(own[0].states[0].output, "new");
+  EXPECT_EQ(own[0].states[0].input, "old");
+  ASSERT_EQ(own.at(1).states.size(), 1U);
+  EXPECT_EQ(own[1].states[0].output, "x=1.y");
+  const std::vector<FeedNames> shared = shared_states(models, texts);
+  ASSERT_EQ(shared.size(), 2U);
+  EXPECT_EQ(shared[0].output, "a.new");
+  EXPECT_EQ(shared[0].input, "b.old");
+  EXPECT_EQ(shared[1].output, "a.p=1.q");
+  EXPECT_EQ(shared[1].input, "b.r=2");
+  for (const std::string wrong : {"a.y", "a.y=x", "y=b.x", "a.y=c.x"}) {
+    texts.states = {wrong};
+    EXPECT_THROW(static_cast<void>(parse_options_of(models, texts)), UsageError) << wrong;
+  }
+}
+
 TEST(CliFeeds, AreSplitWhereBothSidesNameAModel) {
   PlanTexts texts;
   texts.feeds = {"a.y=b.x", "a=1.y=b.z"};

@@ -60,8 +60,8 @@ Buffers buffers_of(const Graph& graph, const Clock& clock, const Options& option
   const auto residences = lifetime::residences_of(graph, uses, options.io);
   alias::Sharing sharing =
       alias::share(graph, lifetime::operators_of(clock), uses, residences, {.alignment = options.alignment});
-  alias::Buffers result =
-      alias::buffers_of(graph, uses, std::move(sharing), {options.alignment, options.keeps_state});
+  alias::Buffers result = alias::buffers_of(graph, uses, std::move(sharing), residences,
+                                            {options.alignment, options.keeps_state});
   return {std::move(result.buffers), alias::planned_tensors(graph, result.held, options.model)};
 }
 

@@ -55,7 +55,7 @@ Bytes load_of(const Graph& graph, const Clock& clock, Alias alias) {
   const auto residences = lifetime::residences_of(graph, uses, Io::arena);
   const alias::Sharing sharing = alias::share(graph, lifetime::operators_of(clock), uses, residences,
                                               {.alias = alias, .alignment = alignment, .apart = {}});
-  return max_load(alias::buffers_of(graph, uses, sharing, {.alignment = alignment}).buffers);
+  return max_load(alias::buffers_of(graph, uses, sharing, residences, {.alignment = alignment}).buffers);
 }
 
 plan::Ordering ordering_of(const Graph& graph, Alias alias, const base::Deadline& deadline) {

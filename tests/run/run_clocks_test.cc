@@ -393,7 +393,8 @@ TEST(RunInputs, AreFoundByTheirNamesAndThoseOfTheirModels) {
       refusal(sketch, {{"b.z", ones}}),
       "--input 'b.z': the networks have no such input, expected one of a.x, b.x, c.x; did you mean 'b.x'?");
   PlanSketch fed = fed_one_after_the_other();
-  EXPECT_EQ(refusal(fed, {{"b.x", ones}}), "--input 'b.x': another model feeds it");
+  EXPECT_EQ(refusal(fed, {{"b.x", ones}}),
+            "--input 'b.x': another model feeds it, or has the state that it reads");
   EXPECT_EQ(refusal(fed, {{"a.x", ones}}), "");
 }
 

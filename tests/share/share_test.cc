@@ -235,7 +235,7 @@ TEST_F(FeedsTest, KeepOutputsForReadersAndForTheCaller) {
     const std::vector<NamedGraph> networks{{names[0], a_}, {names[1], b_}, {names[2], c_}};
     const Timeline times = timeline(run, {1, 1, 1});
     return shown(kept_outputs(networks, times, resolve_feeds(feeds, networks, times),
-                              resolve_released(released, networks), io));
+                              resolve_released(released, networks), {}, io));
   };
   EXPECT_EQ(kept({}, {}, "A; B; C"), "A1>!A1@0 B1>!B1@0 C1>!C1@0 ");
   EXPECT_EQ(kept({}, {"B.out"}, "A; B; C"), "A1>!A1@0 C1>!C1@0 ");
