@@ -123,6 +123,7 @@ nb::list compare_strategies(const nb::list& models, const nb::dict& options, con
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
   PlanOptions planning = cli::parse_options_of_all(texts.plan);
+  planning.states = shared_states(sources, texts.model);
   std::vector<Comparison> comparisons;
   run_watched(listener, [&](const Watch& watch) {
     planning.solve.stop = watch.stop;
@@ -145,6 +146,7 @@ nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
   SweepOptions sweeping = cli::parse_sweep_options(texts.plan);
+  sweeping.plan.states = shared_states(sources, texts.model);
   std::vector<SweepRow> found;
   run_watched(listener, [&](const Watch& watch) {
     sweeping.plan.solve.stop = watch.stop;

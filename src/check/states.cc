@@ -20,6 +20,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "base/union_find.h"
 #include "check/clocks.h"
@@ -178,6 +179,15 @@ void check_place(const Plan& plan, const SharedState& state, Position end, Fault
   };
   if (buffer.clock != 0 || std::ranges::any_of(free_bytes(buffer), is_in_it))
     return fault(fmt::format("is not reserved at all times in {}", name_of_buffer(plan, in)));
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      const auto* const run = std::get_if<Run>(&step);
+      if (run != nullptr &&
+          ((run->sums && run->sums->buffer == in) || (run->carry && run->carry->buffer == in)))
+        return fault(fmt::format("shares {} with the sums of {}", name_of_buffer(plan, in),
+                                 name_of_model(plan, run->model)));
+    }
+  }
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     if (own.contains(t)) continue;
     for (const View& view : plan.tensors[t].views) {
@@ -238,6 +248,8 @@ void check_states_of(const Plan& plan, std::span<const Graph* const> graphs, con
     const Subgraph& of_input = graphs[plan.tensors[input].model]->subgraphs[0];
     if (ids[output] && !has(of_output.outputs, *ids[output])) fault(output, "is no output of its model");
     if (ids[input] && !has(of_input.inputs, *ids[input])) fault(input, "is no input of its model");
+    if (ids[input] && has(of_input.outputs, *ids[input]))
+      fault(input, "is an output of its model, which the caller reads, and an input");
   }
   for (const SharedState& state : shared_states(plan)) {
     for (const StateUser& user : state) {

@@ -72,12 +72,12 @@ PlannedPackage package_of_given(const GenerateCommand& command, std::vector<Netw
                                 const GenerateOptions& wanted) {
   PlannedPackage made;
   made.planned.plan = read_plan(command.given_plan);
-  expect_states(made.planned.plan, parse_models(command.inputs), command.model);
   // A plan for other kernels has no scratch memory; then operators that need some are refused by name.
   if (wanted.kernels != CKernels::portable || has_scratch(made.planned.plan))
     for (Network& network : networks)
       add_scratch_of_kernels(network, wanted.kernels, is_streamed(made.planned.plan), wanted.externs);
   const Faults faults = check_plan(made.planned.plan, inputs_of(networks));
+  if (faults.empty()) expect_states(made.planned.plan, parse_models(command.inputs), command.model);
   if (!faults.empty()) note_other_models(made.planned.plan, inputs_of(networks));
   print_faults(faults);
   if (faults.empty()) made.package = generate_package(networks, made.planned.plan, wanted);

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "base/union_find.h"
 #include "stowage/dsa.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -51,7 +54,8 @@ std::vector<std::string> texts_about(const std::string& model, const std::vector
   return about;
 }
 
-/// MODEL.OUTPUT=MODEL.INPUT, with the models' places. Names of tensors may contain dots and equals signs.
+/// MODEL.OUTPUT=MODEL.INPUT, with the models' places. Names of tensors may contain dots and, of two models, equals
+/// signs.
 struct StateText {
   std::size_t of_output = 0;
   std::size_t of_input = 0;
@@ -68,7 +72,12 @@ StateText parse_state(const std::string& text, const std::vector<NamedFile>& mod
       found = StateText{a, b, {text.substr(0, at), text.substr(at + 1)}};
     }
   }
-  if (!found) throw UsageError(fmt::format("--state {}: expected MODEL.OUTPUT=MODEL.INPUT", text));
+  if (!found) {
+    std::vector<std::string> names;
+    for (const NamedFile& model : models) names.push_back(model.name);
+    throw UsageError(fmt::format("--state {}: expected MODEL.OUTPUT=MODEL.INPUT, of models {}", text,
+                                 fmt::join(names, ", ")));
+  }
   return *found;
 }
 
@@ -183,20 +192,27 @@ std::vector<FeedNames> shared_states(const std::vector<NamedFile>& models, const
   if (models.size() == 1) return states;
   for (const std::string& text : texts.states) {
     StateText state = parse_state(text, models);
-    if (state.of_output != state.of_input) states.push_back(std::move(state.names));
+    if (state.of_output == state.of_input) continue;
+    if (!texts.joins.empty())
+      throw UsageError(fmt::format("--state {}: models that share state cannot be joined (--join)", text));
+    states.push_back(std::move(state.names));
   }
   return states;
 }
 
 void expect_states(const Plan& plan, const std::vector<NamedFile>& models, const ModelTexts& texts) {
-  const auto name_of = [&](std::size_t tensor) {
-    return plan.models[plan.tensors[tensor].model].name + "." + plan.tensors[tensor].tensor.name;
-  };
+  std::map<std::string, std::size_t> named;  // tensors of states
+  base::UnionFind sets(plan.tensors.size());
+  for (const Feed& it : plan.states) {
+    sets.join(it.output, it.input);
+    for (const std::size_t tensor : {it.output, it.input})
+      named[plan.models[plan.tensors[tensor].model].name + "." + plan.tensors[tensor].tensor.name] = tensor;
+  }
   for (const FeedNames& names : shared_states(models, texts)) {
-    const bool is_there = std::ranges::any_of(plan.states, [&](const Feed& it) {
-      return name_of(it.output) == names.output && name_of(it.input) == names.input;
-    });
-    if (!is_there)
+    const auto output = named.find(names.output);
+    const auto input = named.find(names.input);
+    const bool are_there = output != named.end() && input != named.end();
+    if (!are_there || sets.find(output->second) != sets.find(input->second))
       throw UsageError(fmt::format("--state {}={}: the plan has no such state", names.output, names.input));
   }
 }

@@ -82,8 +82,8 @@ Planned plan_for(const RunCommand& command, std::optional<GivenPlan> given, std:
                  const InterruptWatch& watch) {
   if (given) {
     Planned planned{plan_at_sizes(command, *std::move(given), networks)};
-    expect_states(planned.plan, parse_models(command.inputs), command.model);
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
+    if (faults.empty()) expect_states(planned.plan, parse_models(command.inputs), command.model);
     if (!faults.empty()) note_other_models(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;

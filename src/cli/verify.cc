@@ -69,6 +69,8 @@ ExitStatus verify_buckets(const Buckets& buckets, const VerifyCommand& command) 
   } else {
     const Wanted wanted = buckets.all.empty() ? Wanted::graph : wanted_to_check(buckets.all.front().plan);
     faults = check_buckets(buckets, reader_of(command.models, texts_of_buckets(buckets, command), wanted));
+    for (const Bucket& it : buckets.all)
+      if (faults.empty()) expect_states(it.plan, parse_models(command.models), command.model);
   }
   Bytes peak = 0;
   for (const Bucket& it : buckets.all) peak = std::max(peak, it.plan.summary.peak);

@@ -119,7 +119,11 @@ std::string states_text(const Plan& plan) {
                                     in_comment(plan.models[it.model].name)));
       }
     }
-    text += fmt::format(" * State, kept between rounds: {}. Give NULL for them.\n", fmt::join(parts, ", "));
+    text += fmt::format(
+        " * State, kept between rounds: {}. Give NULL for them{}. An output of it is there until the next "
+        "one is written.\n",
+        fmt::join(parts, ", "),
+        state.front().input ? "; in the first round, give its first value as input" : "");
   }
   return text;
 }

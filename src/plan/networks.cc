@@ -228,7 +228,10 @@ class OrderedPlanner {
         separate_ += arrangements_.back().cost.peak;
         continue;
       }
-      for (auto& [tensor, residence] : passed) residence = Residence::arena;  // alone it passes none of them
+      for (auto& [tensor, residence] : passed) {  // alone it passes none of them
+        const Residence own = network.residences()[tensor];
+        residence = own == Residence::state ? own : Residence::arena;
+      }
       separate_ += arrange_with(passed).cost.peak;
     }
   }

@@ -210,9 +210,12 @@ class Placer {
     return buffer.kind == TensorKind::state && buffer.pieces.size() == 1 && buffer.size > 0;
   }
 
-  /// With one memory, places them at its bottom. Returns the offset at which others may begin.
+  /// With one memory, places them at its bottom, unless buffers have given offsets. Returns the offset at which others
+  /// may begin.
   static Bytes place_those_that_live_always(const Problem& problem, std::vector<Place>& places) {
-    if (problem.memories.size() > 1) return 0;
+    const bool has_pins =
+        std::ranges::any_of(problem.buffers, [](const Buffer& buffer) { return buffer.pinned.has_value(); });
+    if (problem.memories.size() > 1 || has_pins) return 0;
     Bytes end = 0;
     for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
       if (!lives_always(problem, b)) continue;

@@ -29,6 +29,8 @@ struct ModelTensor {
 struct ResolvedFeed {
   ModelTensor output{};
   ModelTensor input{};
+
+  auto operator<=>(const ResolvedFeed&) const = default;
 };
 
 /// The output and the input that an option such as `--feed` names, in their models. Throws UsageError unless they are

@@ -123,7 +123,9 @@ std::vector<SharedState> resolve_states(std::span<const FeedNames> states,
   if (states.empty()) return resolved;
   std::vector<ResolvedFeed> feeds;
   for (const FeedNames& names : states) {
-    feeds.push_back(resolve_names("--state", names, networks));
+    const ResolvedFeed feed = resolve_names("--state", names, networks);
+    if (std::ranges::find(feeds, feed) != feeds.end()) continue;
+    feeds.push_back(feed);
     if (feeds.back().output.model == feeds.back().input.model)
       throw UsageError(fmt::format("--state {}={}: both are of one model, whose network has such ties itself",
                                    names.output, names.input));

@@ -51,13 +51,13 @@ TEST(CliModels, AreRefusedWithoutANameOfTheirOwn) {
 TEST(CliStates, AreOfOneModelOrSharedByTwo) {
   const Models models{{"a", "a.onnx"}, {"b", "b.onnx"}};
   ModelTexts texts;
-  texts.states = {"a.new=a.old", "a.new=b.old", "b.x=1.y=b.old", "a.p=1.q=b.r=2"};
+  texts.states = {"a.new=a.old", "a.new=b.old", "b.x.y=b.old", "a.p=1.q=b.r=2"};
   const std::vector<ImportOptions> own = parse_options_of(models, texts);
   ASSERT_EQ(own.at(0).states.size(), 1U);
   EXPECT_EQ(own[0].states[0].output, "new");
   EXPECT_EQ(own[0].states[0].input, "old");
   ASSERT_EQ(own.at(1).states.size(), 1U);
-  EXPECT_EQ(own[1].states[0].output, "x=1.y");
+  EXPECT_EQ(own[1].states[0].output, "x.y");
   const std::vector<FeedNames> shared = shared_states(models, texts);
   ASSERT_EQ(shared.size(), 2U);
   EXPECT_EQ(shared[0].output, "a.new");
@@ -68,6 +68,22 @@ TEST(CliStates, AreOfOneModelOrSharedByTwo) {
     texts.states = {wrong};
     EXPECT_THROW(static_cast<void>(parse_options_of(models, texts)), UsageError) << wrong;
   }
+  texts.states = {"a.new=b.old"};
+  texts.joins = {"a.y=b.x"};
+  EXPECT_THROW(static_cast<void>(shared_states(models, texts)), UsageError);
+}
+
+TEST(CliStates, AreInThePlanHoweverTheyAreSaid) {
+  const Models models{{"a", "a.onnx"}, {"b", "b.onnx"}};
+  Plan plan{.models = {{.name = "a"}, {.name = "b"}}};
+  for (const auto& [model, name] : {std::pair(0, "new"), std::pair(0, "old"), std::pair(1, "old")})
+    plan.tensors.push_back({.model = static_cast<std::size_t>(model), .tensor = {.name = name}});
+  plan.states = {{.output = 0, .input = 1}, {.output = 0, .input = 2}};
+  ModelTexts texts;
+  texts.states = {"a.new=b.old", "a.old=b.old"};
+  EXPECT_NO_THROW(expect_states(plan, models, texts));
+  texts.states = {"a.new=b.other"};
+  EXPECT_THROW(expect_states(plan, models, texts), UsageError);
 }
 
 TEST(CliFeeds, AreSplitWhereBothSidesNameAModel) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/states.h"
 #include "random_networks.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -277,6 +278,65 @@ TEST(SharedState, CheckerRefusesWhatLosesIt) {
   });
   expect("several inputs or outputs", [&](Plan& plan) { plan.states[0].output = index_of(plan, "a.y"); });
   expect("there are", [&](Plan& plan) { plan.states[0].input = plan.tensors.size(); });
+}
+
+/// A round without the model that writes the state would lose it.
+TEST(SharedState, CheckerRefusesSumsInItsBuffer) {
+  Random random(4);
+  const Scenario made = scenario({{false, true}, {true, false}}, "a; b", random);
+  const PlanResult result = make_plan(inputs_of(made.networks), made.options);
+  ASSERT_TRUE(result.faults.empty()) << text_of(result.faults);
+  for (const bool is_carry : {false, true}) {
+    Plan plan = result.plan;
+    auto& run = std::get<Run>(plan.clocks[0].steps[0]);
+    (is_carry ? run.carry : run.sums) = Sums{.buffer = plan.tensors[index_of(plan, "b.old")].views[0].buffer};
+    EXPECT_TRUE(has_fault(check::check_states(plan), "with the sums of model 'a'"))
+        << text_of(check::check_states(plan));
+  }
+}
+
+TEST(SharedState, CheckerRefusesAnInputThatIsAlsoAnOutput) {
+  Random random(6);
+  const Scenario made = scenario({{false, true}, {true, false}}, "a; b", random);
+  std::vector<Input> inputs = inputs_of(made.networks);
+  const PlanResult result = make_plan(inputs, made.options);
+  Subgraph& reader = std::get<Graph>(inputs[1].content).subgraphs[0];
+  reader.outputs.push_back(reader.inputs[1]);
+  EXPECT_TRUE(has_fault(check_plan(result.plan, inputs), "is an output of its model"))
+      << text_of(check_plan(result.plan, inputs));
+}
+
+TEST(SharedState, SeparateBytesAreThoseOfEachModelAlone) {
+  Random random(8);
+  for (int i = 0; i < 20; ++i) {
+    const Scenario made = scenario({{true, true}, {true, true}}, "a; b", random);
+    const PlanResult result = make_plan(inputs_of(made.networks), made.options);
+    Bytes alone = 0;
+    for (const Network& network : made.networks)
+      alone += make_plan({&network.input, 1}, {.solve = {.effort = 2000}}).plan.summary.peak;
+    ASSERT_TRUE(result.plan.savings.has_value());
+    EXPECT_EQ(result.plan.savings->working.separate, alone);
+  }
+}
+
+TEST(SharedState, MayHaveAGivenOffset) {
+  Random random(9);
+  for (const bool is_tied : {false, true}) {
+    Scenario made = scenario({{is_tied, true}, {true, is_tied}}, "a; b", random);
+    made.options.places = {{.tensor = "b.old", .memory = "arena", .offset = 512}};
+    const PlanResult result = make_plan(inputs_of(made.networks), made.options);
+    ASSERT_TRUE(result.faults.empty()) << text_of(result.faults);
+    const Plan& plan = result.plan;
+    const View& view = plan.tensors[index_of(plan, "a.new")].views.front();
+    EXPECT_EQ(plan.places[view.buffer].offset + view.offset, 512);
+  }
+}
+
+TEST(SharedState, IsOneHoweverOftenItIsSaid) {
+  Random random(10);
+  Scenario made = scenario({{false, true}, {true, false}}, "a; b", random);
+  made.options.states.push_back(made.options.states[0]);
+  EXPECT_EQ(make_plan(inputs_of(made.networks), made.options).plan.states.size(), 1U);
 }
 
 std::string refusal(const Scenario& made) {
