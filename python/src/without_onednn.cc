@@ -9,4 +9,6 @@ namespace stowage::kernels {
   return none;
 }
 
+[[gnu::weak]] std::string dnnl_name() { return {}; }
+
 }  // namespace stowage::kernels

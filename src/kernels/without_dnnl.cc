@@ -9,4 +9,6 @@ const KernelTable& dnnl_kernels() {
   return none;
 }
 
+std::string dnnl_name() { return {}; }
+
 }  // namespace stowage::kernels

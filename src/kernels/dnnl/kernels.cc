@@ -1,5 +1,8 @@
 #include "kernels/kernels.h"
 
+#include <dnnl_version.h>
+#include <fmt/format.h>
+
 #include "kernels/dnnl/assembly.h"
 #include "kernels/dnnl/operators.h"
 #include "kernels/dnnl/special.h"
@@ -49,6 +52,10 @@ const KernelTable& dnnl_kernels() {
       {"Tanh", guarded<elementwise>},
   };
   return table;
+}
+
+std::string dnnl_name() {
+  return fmt::format("oneDNN {}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
 }
 
 }  // namespace stowage::kernels
