@@ -1,6 +1,7 @@
 // The module runs networks with plain loops: oneDNN is many times larger than all the rest. Libraries that were
 // built without oneDNN have a table of their own, which then counts.
 #include "kernels/kernels.h"
+#include "stowage/parts.h"
 
 namespace stowage::kernels {
 
@@ -9,6 +10,10 @@ namespace stowage::kernels {
   return none;
 }
 
-[[gnu::weak]] std::string dnnl_name() { return {}; }
-
 }  // namespace stowage::kernels
+
+namespace stowage {
+
+[[gnu::weak]] std::string name_of_fast_kernels() { return {}; }
+
+}  // namespace stowage

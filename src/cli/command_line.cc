@@ -25,8 +25,8 @@
 #include "cli/typed.h"
 #include "cli/wanted_files.h"
 #include "stowage/error.h"
+#include "stowage/parts.h"
 #include "stowage/version.h"
-#include "stream/loops.h"
 
 namespace {
 
@@ -339,7 +339,7 @@ void print_help(const CLI::App& app, const std::string& command) {
 /// The parts that this program has. Programs of the same libraries have others.
 std::string parts() {
   std::string text = stowage::cli::parts_of_runner();
-  if (stowage::stream::missing_for_loops().empty()) text += text.empty() ? "isl" : ", isl";
+  if (stowage::has_isl()) text += text.empty() ? "isl" : ", isl";
   return text.empty() ? "planner" : text;
 }
 

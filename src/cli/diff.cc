@@ -9,13 +9,13 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/percent.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
-#include "export/readable.h"
 #include "stowage/difference.h"
 #include "stowage/error.h"
 #include "stowage/report.h"
@@ -59,8 +59,8 @@ std::string verdict_of(const PlanDifference& difference, std::optional<double> m
     const std::int64_t change = std::abs(after - before);
     text = fmt::format("The peak {} by {} bytes", after > before ? "grew" : "shrank", change);
     if (before > 0)
-      text += fmt::format(" ({} %)",
-                          exporting::in_percent(static_cast<double>(change) / static_cast<double>(before)));
+      text +=
+          fmt::format(" ({} %)", base::in_percent(static_cast<double>(change) / static_cast<double>(before)));
   }
   if (most)
     text += fmt::format(", {} --max-growth {}", difference.growth() > *most ? "over" : "within", max_growth);
@@ -122,7 +122,7 @@ ExitStatus run_diff(const DiffCommand& command) {
   flush_output();
   if (!most || difference.growth() <= *most) return ExitStatus::done;
   base::print(std::cerr, "stowage: the peak grows by {} %, more than {}\n",
-              exporting::in_percent(difference.growth()), command.max_growth);
+              base::in_percent(difference.growth()), command.max_growth);
   return ExitStatus::not_met;
 }
 

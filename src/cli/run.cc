@@ -25,10 +25,10 @@
 #include "cli/plan_sizes.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "kernels/kernels.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/network.h"
+#include "stowage/parts.h"
 #include "stowage/planner.h"
 
 namespace stowage::cli {
@@ -188,7 +188,7 @@ void write_check(const RunResult& result, const RunOptions& options, std::ostrea
 }  // namespace
 
 std::string parts_of_runner() {
-  const std::string fast = kernels::dnnl_name();
+  const std::string fast = name_of_fast_kernels();
   return fast.empty() ? "runner" : "runner, " + fast;
 }
 

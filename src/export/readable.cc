@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/percent.h"
+
 namespace stowage::exporting {
 
 std::string in_units(Bytes bytes) {
@@ -33,16 +35,11 @@ std::string shortened(const std::string& name, std::size_t most) {
   return std::string(left_out) + name.substr(begin);
 }
 
-std::string in_percent(double share) {
-  constexpr double percent = 100;
-  return fmt::format("{:.2f}", percent * share);
-}
-
 std::optional<std::string> gap_in_percent(const Summary& summary) {
   const Bytes gap = summary.peak - summary.lower_bound;
   if (gap == 0) return "0";
   if (summary.lower_bound == 0) return std::nullopt;
-  return in_percent(static_cast<double>(gap) / static_cast<double>(summary.lower_bound));
+  return base::in_percent(static_cast<double>(gap) / static_cast<double>(summary.lower_bound));
 }
 
 bool is_of_chosen_memories(const Plan& plan) {

@@ -21,9 +21,6 @@ namespace stowage::exporting {
 /// The end of a name, which distinguishes long ones, in at most `most` bytes and whole UTF-8 sequences.
 [[nodiscard]] std::string shortened(const std::string& name, std::size_t most);
 
-/// A share in percent, "4.76".
-[[nodiscard]] std::string in_percent(double share);
-
 /// Distance of the peak above the bound in percent, "4.76"; none if the bound is 0.
 [[nodiscard]] std::optional<std::string> gap_in_percent(const Summary& summary);
 

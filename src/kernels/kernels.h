@@ -1,7 +1,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
 
 #include "kernels/kernel.h"
 #include "stowage/run.h"
@@ -16,8 +15,6 @@ namespace stowage::kernels {
 
 /// Kernels of oneDNN. They throw Unsupported if its implementations do not compute what ONNX defines.
 [[nodiscard]] const KernelTable& dnnl_kernels();
-/// "oneDNN 2.6.0"; empty without it.
-[[nodiscard]] std::string dnnl_name();
 
 /// The kernel of that set for an operator, or a plain one if the fast set has none. Throws Unsupported.
 [[nodiscard]] Kernel prepare(const Signature& signature, KernelSet kernels);

@@ -20,8 +20,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/percent.h"
 #include "base/text.h"
-#include "export/readable.h"
 #include "report/difference_data.h"
 
 namespace stowage {
@@ -236,7 +236,7 @@ std::string change_of(const ChangedNumber& it) {
   const std::int64_t change = it.after.value_or(0) - it.before.value_or(0);
   if (it.before.value_or(0) == 0) return fmt::format("{:+}", change);
   return fmt::format("{:+}, {}{} %", change, change > 0 ? "+" : "",
-                     exporting::in_percent(static_cast<double>(change) / static_cast<double>(*it.before)));
+                     base::in_percent(static_cast<double>(change) / static_cast<double>(*it.before)));
 }
 
 std::string shown(const BufferPlace& it) {

@@ -6,6 +6,7 @@
 #include "kernels/dnnl/assembly.h"
 #include "kernels/dnnl/operators.h"
 #include "kernels/dnnl/special.h"
+#include "stowage/parts.h"
 
 namespace stowage::kernels {
 
@@ -54,8 +55,12 @@ const KernelTable& dnnl_kernels() {
   return table;
 }
 
-std::string dnnl_name() {
+}  // namespace stowage::kernels
+
+namespace stowage {
+
+std::string name_of_fast_kernels() {
   return fmt::format("oneDNN {}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
 }
 
-}  // namespace stowage::kernels
+}  // namespace stowage
