@@ -43,7 +43,7 @@ struct ModelFacts {
   std::vector<OpenSize> open{};    ///< Sizes of inputs that are open.
   std::vector<Count> operators{};  ///< Also those in bodies; the most frequent first.
   std::size_t bodies = 0;          ///< Of If, Loop and Scan.
-  std::size_t weights = 0;         ///< Initializers.
+  std::size_t weights = 0;         ///< Initializers, and tensors of Constant operators.
   Bytes weight_bytes = 0;          ///< Of those with an element type of known size.
 };
 

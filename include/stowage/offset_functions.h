@@ -103,7 +103,7 @@ struct OffsetsAt {
 [[nodiscard]] OffsetsAt offsets_at(const OffsetFunctions& functions, std::span<const std::int64_t> values);
 
 /// The network of a range of sizes at some of them: with the tensors of the same model read at these sizes, and all
-/// operators of the range; the other reading may have folded some. Throws UsageError if they have not the same tensors.
+/// operators of the range; the other reading may have folded some. Throws UsageError if the numbers of these differ.
 [[nodiscard]] Graph graph_at(Graph range, const Graph& exact);
 
 /// Reads the model at exact sizes, one for each symbol. Throws Error for sizes that the model rejects.

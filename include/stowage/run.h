@@ -94,7 +94,7 @@ struct RunResult {
   /// Multiplies of convolutions and products: those that a streamed plan ran, and those of the network.
   std::int64_t multiplies = 0;
   std::int64_t multiplies_of_network = 0;
-  /// The most by which real numbers differ that the check compared; none: all bytes that it compared are equal.
+  /// The most by which real numbers differ that the check compared, infinite if one is NaN; none: all bytes are equal.
   std::optional<double> largest_difference{};
   /// Bytes outside of planned memory: held by kernels, and the most that one kernel needs while it runs.
   Bytes kernels_hold = 0;

@@ -85,7 +85,9 @@ Planned load(const nb::bytes& json, const std::string& name, const nb::list& mod
     } catch (const Error& error) {
       throw error.in_file(name);
     }
-    if (!sources.empty()) planned.names = names_of(inputs_for(planned.result.plan, sources, texts.model));
+    if (sources.empty()) return;
+    planned.texts = texts_in(planned.result.plan, sources, texts.model);
+    planned.names = names_of(inputs_for(planned.result.plan, sources, planned.texts));
   });
   for (const PlannedMemory& memory : planned.result.plan.memories) {
     if (memory.peak > memory.memory.capacity.value_or(largest_value))
@@ -106,7 +108,9 @@ std::vector<std::string> verify(const Planned& planned, const nb::list& models, 
   Faults faults;
   run_watched(nb::none(), [&](const Watch&) {
     const Plan& plan = planned.result.plan;
-    faults = sources.empty() ? check_plan(plan) : check_plan(plan, inputs_for(plan, sources, texts.model));
+    faults = sources.empty()
+                 ? check_plan(plan)
+                 : check_plan(plan, inputs_for(plan, sources, texts_in(plan, sources, texts.model)));
   });
   return words_of(faults);
 }
@@ -353,6 +357,19 @@ nb::list remedies_for(const Planned& planned, const std::optional<Bytes>& capaci
   return rows;
 }
 
+/// Options as Python's, without those that nothing gives.
+nb::dict texts_of(const Planned& planned) {
+  nb::dict texts;
+  const auto add = [&](const char* name, const std::vector<std::string>& values) {
+    nb::list list;
+    for (const std::string& value : values) list.append(nb::str(value.c_str(), value.size()));
+    if (!values.empty()) texts[name] = list;
+  };
+  add("dim", planned.texts.dims);
+  add("value", planned.texts.values);
+  return texts;
+}
+
 nb::object enough_for(const Planned& planned) {
   if (!planned.result.enough) return nb::none();
   return nb::make_tuple(planned.result.enough->name, planned.result.enough->capacity.value_or(0));
@@ -371,6 +388,7 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("left_out", &left_out_of)
       .def_prop_ro("fits", [](const Planned& it) { return it.result.outcome == Outcome::fits; })
       .def_prop_ro("enough", &enough_for)
+      .def_prop_ro("texts", &texts_of)
       .def("remedies", &remedies_for, nb::arg("capacity").none())
       .def_prop_ro("faults", [](const Planned& it) { return words_of(it.result.faults); })
       .def_prop_ro("is_streamed", [](const Planned& it) { return is_streamed(it.result.plan); })

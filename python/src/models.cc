@@ -8,6 +8,7 @@
 
 #include "cli/models.h"
 #include "cli/option_table.h"
+#include "cli/plan_sizes.h"
 #include "stowage/join.h"
 
 namespace nb = nanobind;
@@ -32,6 +33,11 @@ std::vector<cli::NamedFile> files_of(const std::vector<Source>& sources) {
 
 std::vector<ImportOptions> import_options(const std::vector<Source>& sources, const cli::ModelTexts& texts) {
   return cli::parse_options_of(files_of(sources), texts);
+}
+
+Input read_source(const Source& source, const ImportOptions& options) {
+  return source.content ? parse_input(*source.content, source.file, options)
+                        : read_input(source.file, options);
 }
 
 }  // namespace
@@ -113,8 +119,7 @@ std::vector<Input> read_inputs(const std::vector<Source>& sources, const cli::Mo
   for (std::size_t m = 0; m < sources.size(); ++m) {
     const Source& source = sources[m];
     options[m].constants = constants || sources.size() > 1;
-    Input input = source.content ? parse_input(*source.content, source.file, options[m])
-                                 : read_input(source.file, options[m]);
+    Input input = read_source(source, options[m]);
     const ModelFormat format = input.info.format;
     if (rows && (format == ModelFormat::onnx || format == ModelFormat::tflite)) {
       Network network = source.content ? parse_network(*source.content, source.file, options[m])
@@ -125,6 +130,13 @@ std::vector<Input> read_inputs(const std::vector<Source>& sources, const cli::Mo
     inputs.push_back(std::move(input));
   }
   return inputs;
+}
+
+cli::ModelTexts texts_in(const Plan& plan, const std::vector<Source>& sources, const cli::ModelTexts& texts) {
+  const auto read = [&](std::size_t m, const ImportOptions& options) {
+    (void)read_source(sources[m], options);
+  };
+  return cli::sizes_in(plan, files_of(sources), read, texts).texts;
 }
 
 std::vector<Network> read_networks(const std::vector<Source>& sources, const cli::ModelTexts& texts) {

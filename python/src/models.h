@@ -49,6 +49,10 @@ struct Texts {
 [[nodiscard]] std::vector<Input> read_inputs(const std::vector<Source>& sources, const cli::ModelTexts& texts,
                                              bool constants, bool rows);
 
+/// The options, with the sizes and values of inputs that the plan has and they do not give.
+[[nodiscard]] cli::ModelTexts texts_in(const Plan& plan, const std::vector<Source>& sources,
+                                       const cli::ModelTexts& texts);
+
 /// The models with all that it takes to run them.
 [[nodiscard]] std::vector<Network> read_networks(const std::vector<Source>& sources,
                                                  const cli::ModelTexts& texts);

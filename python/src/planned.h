@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/options.h"
 #include "columns.h"
 #include "stowage/planner.h"
 
@@ -9,6 +10,8 @@ namespace stowage::python {
 struct Planned {
   PlanResult result;
   NamesOfModels names;  ///< Empty if the models are not known.
+  cli::ModelTexts
+      texts{};  ///< Of a plan that is read: sizes and values of its models, also those that only it has.
 };
 
 }  // namespace stowage::python

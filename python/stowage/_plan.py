@@ -300,7 +300,7 @@ class Buckets:
             others = [text for text in texts.get("dim", []) if text.rpartition("=")[0] not in sizes]
             own = {**texts, "dim": others + [f"{name}={size}" for name, size in sizes.items()]}
             content = json.dumps(bucket["plan"]).encode()
-            self._buckets.append((sizes, Plan(_core.load(content, "plan", sources, own), sources, own)))
+            self._buckets.append((sizes, _loaded(content, "plan", sources, own)))
 
     @property
     def plans(self) -> list[tuple[dict[str, int], Plan]]:
@@ -361,10 +361,16 @@ class Buckets:
         return f"<stowage.Buckets: {len(self._buckets)} plans, peak {self.peak} bytes>"
 
 
+def _loaded(content: bytes, name: str, sources: list[Source], texts: Mapping[str, Any]) -> Plan:
+    """The plan has sizes and values of its models, which nobody has to give again."""
+    core = _core.load(content, name, sources, dict(texts))
+    return Plan(core, sources, {**texts, **core.texts})
+
+
 def _restored(text: str, sources: list[Source], texts: dict[str, Any], enough: tuple[str, int] | None) -> Plan:
     """A plan from its pickle. Models that are no longer where they were are left out of it."""
     try:
-        plan = Plan(_core.load(text.encode(), "plan", sources, texts), sources, texts)
+        plan = _loaded(text.encode(), "plan", sources, texts)
     except Error:
         plan = Plan(_core.load(text.encode(), "plan", [], {}), sources, texts)
     plan._enough = enough
@@ -442,7 +448,8 @@ def fit(
 def load(
     file: str | os.PathLike[str] | bytes, models: Models | list[Source] | None = None, **options: Unpack[Options]
 ) -> Plan:
-    """Reads a plan from a JSON file, or from its bytes. With the models, it can be run and saved as C.
+    """Reads a plan from a JSON file, or from its bytes. With the models, it can be run and saved as C; their sizes and
+    values of inputs are those of the plan.
 
     >>> import stowage
     >>> plan = stowage.plan("examples/buffers.csv")
@@ -460,7 +467,7 @@ def load(
         except OSError as error:
             problem = f"cannot be read: {error.strerror}"
             raise Error(f"{name}: {problem}", name, "", problem) from error
-    return Plan(_core.load(content, name, sources, texts), sources, texts)
+    return _loaded(content, name, sources, texts)
 
 
 def _sources(models: Models | list[Source] | None) -> list[Source]:

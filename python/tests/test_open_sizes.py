@@ -107,9 +107,27 @@ def test_a_size_of_nothing_is_one(encoder):
     assert plan.run(check="all")["y"].shape == (1, 0, 16)
 
 
+def reshape_to_sizes():
+    return model([node("Reshape", ["x", "sizes"], "y")],
+                 [value_info("x", FLOAT, 24), value_info("sizes", INT64, 2)], [value_info("y", FLOAT, "a", "b")])
+
+
+def test_a_plan_that_is_read_knows_its_sizes_and_values(encoder, tmp_path):
+    reshape = reshape_to_sizes()
+    for net, options, shape in [(encoder, {"dim": {"batch": 2, "seq": "..8"}}, (2, 8, 16)),
+                                (reshape, {"value": {"sizes": [4, 6]}}, (4, 6))]:
+        file = tmp_path / "plan.json"
+        made = stowage.plan(net, **options)
+        made.to_json(file)
+        plan = stowage.load(file, net)
+        assert plan.run(check="all")["y"].shape == shape
+        assert plan == made and plan.verify() == [] and stowage.verify(file, net) == []
+    with pytest.raises(stowage.UsageError, match="dim .*differs from the plan"):
+        stowage.load(stowage.plan(encoder, dim={"batch": 1, "seq": 8}).to_json().encode(), encoder, dim={"seq": 9})
+
+
 def test_values_of_inputs_decide_sizes():
-    reshape = model([node("Reshape", ["x", "sizes"], "y")],
-                    [value_info("x", FLOAT, 24), value_info("sizes", INT64, 2)], [value_info("y", FLOAT, "a", "b")])
+    reshape = reshape_to_sizes()
     for sizes in ([4, 6], (4, 6), np.array([4, 6])):
         plan = stowage.plan(reshape, value={"sizes": sizes})
         assert plan.run(check="all")["y"].shape == (4, 6)

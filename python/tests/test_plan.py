@@ -327,6 +327,7 @@ def test_command(classifier):
     assert subprocess.run([program, "plan", "--align", "0", classifier], capture_output=True).returncode == 2
     printed = subprocess.run([sys.executable, "-m", "stowage", "--version"], capture_output=True, text=True).stdout
     assert printed.splitlines()[0] == stowage.__version__ == importlib.metadata.version("stowage")
+    assert "\nparts  runner" in printed and "oneDNN" not in printed
 
 
 def test_command_ends_quietly_if_nobody_reads(classifier):

@@ -25,6 +25,7 @@
 #include "cli/typed.h"
 #include "cli/wanted_files.h"
 #include "stowage/error.h"
+#include "stowage/parts.h"
 #include "stowage/version.h"
 
 namespace {
@@ -335,12 +336,19 @@ void print_help(const CLI::App& app, const std::string& command) {
   std::cout << app.get_formatter()->make_help(&app, "stowage", CLI::AppFormatMode::Normal);
 }
 
+/// The parts that this program has. Programs of the same libraries have others.
+std::string parts() {
+  std::string text = stowage::cli::parts_of_runner();
+  if (stowage::has_isl()) text += text.empty() ? "isl" : ", isl";
+  return text.empty() ? "planner" : text;
+}
+
 ExitStatus run_program(int argc, char** argv) {
   CLI::App app("stowage: a static memory planner for neural networks", "stowage");
   app.require_subcommand(1);
   stowage::cli::use_wrapped_help(app);
-  app.set_version_flag(
-      "--version", fmt::format("{}\ncommit {}\nparts  {}", stowage::version, STOWAGE_COMMIT, STOWAGE_PARTS));
+  app.set_version_flag("--version",
+                       fmt::format("{}\ncommit {}\nparts  {}", stowage::version, STOWAGE_COMMIT, parts()));
   app.fallthrough();
   bool is_quiet = false;
   app.add_flag("-q,--quiet", is_quiet, "No summary, notes and progress; before or behind the command");

@@ -206,6 +206,8 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
 [[nodiscard]] ExitStatus run_inspect(const InspectCommand& command);
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
+/// What --version says of the runner: "runner, oneDNN 2.6.0"; empty in a build without it.
+[[nodiscard]] std::string parts_of_runner();
 [[nodiscard]] ExitStatus run_report(const ReportCommand& command);
 [[nodiscard]] ExitStatus run_fit(const FitCommand& command);
 /// All devices, or the one of this name.

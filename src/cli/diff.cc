@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/percent.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -48,7 +49,7 @@ PlanResult plan_of(const DiffCommand& command, const std::string& file, const Pl
   return make_plan(inputs, options);
 }
 
-/// "The peak grew by 64 bytes (33.3 %), over --max-growth 1%."
+/// "The peak grew by 64 bytes (33.33 %), over --max-growth 1%."
 std::string verdict_of(const PlanDifference& difference, std::optional<double> most,
                        const std::string& max_growth) {
   const ChangedNumber& peak = difference.numbers.at(0);
@@ -58,7 +59,8 @@ std::string verdict_of(const PlanDifference& difference, std::optional<double> m
     const std::int64_t change = std::abs(after - before);
     text = fmt::format("The peak {} by {} bytes", after > before ? "grew" : "shrank", change);
     if (before > 0)
-      text += fmt::format(" ({:.1f} %)", 100 * static_cast<double>(change) / static_cast<double>(before));
+      text +=
+          fmt::format(" ({} %)", base::in_percent(static_cast<double>(change) / static_cast<double>(before)));
   }
   if (most)
     text += fmt::format(", {} --max-growth {}", difference.growth() > *most ? "over" : "within", max_growth);
@@ -119,8 +121,8 @@ ExitStatus run_diff(const DiffCommand& command) {
   write_difference(difference, form, out);
   flush_output();
   if (!most || difference.growth() <= *most) return ExitStatus::done;
-  base::print(std::cerr, "stowage: the peak grows by {:.2f} %, more than {}\n", 100 * difference.growth(),
-              command.max_growth);
+  base::print(std::cerr, "stowage: the peak grows by {} %, more than {}\n",
+              base::in_percent(difference.growth()), command.max_growth);
   return ExitStatus::not_met;
 }
 

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -152,15 +153,17 @@ GivenSize range_to_search(const ReadWithSize& read, const GivenSize& all) {
   return all;
 }
 
+constexpr std::array<std::int64_t, 8> sizes_tried{1, 32, 64, 128, 256, 512, 1024, 2048};
+
 /// A range that the model accepts, to go on with: every size up to 512, unless it rejects the smallest of them. None: it
 /// accepts nothing that was tried.
-std::optional<GivenSize> range_to_go_on(const ReadWithSize& read, const std::vector<SizedPeak>& peaks) {
-  const AcceptsSize accepts = accepting(read);
+std::optional<GivenSize> range_to_go_on(const AcceptsSize& accepts) {
   if (const GivenSize usual(1, 512); accepts({1, 1}) && accepts(usual)) return usual;
-  const auto last = std::ranges::find_if(peaks.rbegin(), peaks.rend(),
-                                         [](const SizedPeak& it) { return it.rejected.empty(); });
-  if (last == peaks.rend()) return std::nullopt;
-  const auto range = accepted_range(accepts, {1, last->size});
+  const auto last = std::ranges::find_if(sizes_tried.rbegin(), sizes_tried.rend(), [&](std::int64_t size) {
+    return accepts({size, size});
+  });
+  if (last == sizes_tried.rend()) return std::nullopt;
+  const auto range = accepted_range(accepts, {1, *last});
   return range && accepts(*range) ? range : std::nullopt;
 }
 
@@ -170,6 +173,98 @@ Bytes peak_to_go_on(const std::vector<SizedPeak>& peaks) {
   for (const SizedPeak& it : peaks)
     if (it.rejected.empty()) least = std::min(least, it.peak);
   return least;
+}
+
+void give(PlanCommand& command, const std::vector<std::string>& names, std::int64_t size) {
+  for (const std::string& name : names) command.model.dims.push_back(fmt::format("{}={}", name, size));
+}
+
+/// Some of the open sizes, which take the same values in turn, while all others have one size.
+struct Variation {
+  std::vector<std::string> names{};
+  std::int64_t others = 0;
+  std::vector<std::int64_t> sizes{};
+};
+
+constexpr std::size_t most_variations = sizes_tried.size() / 2;
+
+/// The names that are not varied.
+std::vector<std::string> fixed_in(const Variation& it, const std::vector<std::string>& names) {
+  std::vector<std::string> fixed;
+  std::ranges::copy_if(names, std::back_inserter(fixed), [&](const std::string& name) {
+    return std::ranges::find(it.names, name) == it.names.end();
+  });
+  return fixed;
+}
+
+/// The model with all names but the varied ones at one size.
+ReadWithSize reader_of(const PlanCommand& command, const PlanOptions& options,
+                       const std::vector<std::string>& names, const Variation& it) {
+  PlanCommand fixed = command;
+  give(fixed, fixed_in(it, names), it.others);
+  return [fixed, options, varied = it.names](const GivenSize& size) {
+    return read_with(fixed, options, varied, size);
+  };
+}
+
+/// Each size by itself, the others at the first size that the model accepts for all of them; sizes that it accepts only
+/// together vary together. Eight rows in all.
+std::vector<Variation> variations_of(const PlanCommand& command, const PlanOptions& options,
+                                     const std::vector<std::string>& names) {
+  const Variation all{.names = names, .sizes = {sizes_tried.begin(), sizes_tried.end()}};
+  if (names.size() == 1) return {all};
+  const AcceptsSize accepts_all = accepting(reader_of(command, options, names, all));
+  const std::int64_t usual = 64;
+  const auto other = std::ranges::find_if(sizes_tried, [&](std::int64_t size) {
+    return accepts_all({size, size});
+  });
+  if (other == sizes_tried.end()) return {all};
+  const std::int64_t others = accepts_all({usual, usual}) ? usual : *other;
+  std::vector<Variation> variations;
+  Variation together{.others = others};
+  for (const std::string& name : names) {
+    const Variation alone{.names = {name}, .others = others};
+    const AcceptsSize accepts = accepting(reader_of(command, options, names, alone));
+    if (std::ranges::any_of(sizes_tried, [&](std::int64_t size) {
+          return size != others && accepts({size, size});
+        })) {
+      variations.push_back(alone);
+    } else {
+      together.names.push_back(name);
+    }
+  }
+  if (!together.names.empty()) variations.push_back(together);
+  const std::size_t rows = sizes_tried.size() / std::min(variations.size(), most_variations);
+  const auto at = static_cast<std::size_t>(std::ranges::find(sizes_tried, others) - sizes_tried.begin());
+  const std::size_t first = std::min(at - std::min(at, (rows - 1) / 2), sizes_tried.size() - rows);
+  for (Variation& it : variations)
+    it.sizes.assign(sizes_tried.begin() + first, sizes_tried.begin() + first + rows);
+  return variations;
+}
+
+/// The table of a variation. The result is the smallest of its peaks.
+Bytes print_peaks(const PlanCommand& command, const PlanOptions& options,
+                  const std::vector<std::string>& batches, const std::vector<std::string>& names,
+                  const Variation& it) {
+  std::string fixed = words_of(batches, 1);
+  const std::string others = words_of(fixed_in(it, names), it.others);
+  fixed += (fixed.empty() || others.empty() ? "" : " ") + others;
+  base::print(std::cout, "\npeak of whole operators{}, quickly planned:\n",
+              fixed.empty() ? "" : ", with " + fixed);
+  const std::vector<SizedPeak> peaks = peaks_at(reader_of(command, options, names, it), it.sizes, options);
+  std::string why;
+  for (const SizedPeak& peak : peaks) {
+    if (peak.rejected.empty()) {
+      base::print(std::cout, "{:>16} bytes  {}\n", peak.peak, words_of(it.names, peak.size));
+    } else {
+      base::print(std::cout, "{:>16}        {}\n", "rejected", words_of(it.names, peak.size));
+      why = peak.rejected;
+    }
+  }
+  if (!why.empty()) base::print(std::cout, "the last rejection: {}\n", why);
+  if (const auto formula = formula_of(peaks, it.names.size() == 1 ? it.names[0] : "n"))
+    base::print(std::cout, "{:>16}        {}, at these sizes\n", "peak =", *formula);
+  return peak_to_go_on(peaks);
 }
 
 /// Commands that go on with sizes of this range. `least` is a peak that the last of them must allow.
@@ -202,12 +297,11 @@ void print_commands(const PlanCommand& command, const std::vector<std::string>& 
 }  // namespace
 
 void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, PlanOptions options) {
-  constexpr std::array<std::int64_t, 8> tried{1, 32, 64, 128, 256, 512, 1024, 2048};
   std::vector<std::string> batches, others;
   for (const OpenSize& size : open.sizes()) (is_batch(size) ? batches : others).push_back(size.name);
   if (others.empty()) std::swap(batches, others);
   PlanCommand with_batches = command;
-  for (const std::string& name : batches) with_batches.model.dims.push_back(name + "=1");
+  give(with_batches, batches, 1);
   options.stream.reset();
   options.banks.reset();
   options.near.clear();
@@ -215,27 +309,19 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
   for (Memory& memory : options.memories) memory.capacity.reset();
   options.solve.effort.reset();
   options.solve.time_limit = std::chrono::duration<double>(0.8);
-  const auto read = [&](const GivenSize& size) { return read_with(with_batches, options, others, size); };
-  const std::vector<SizedPeak> peaks = peaks_at(read, tried, options);
-  const std::string fixed = batches.empty() ? "" : fmt::format(", with {}", words_of(batches, 1));
   base::print(std::cout, "open sizes   {}\n", in_words(open.sizes()[0]));
   for (std::size_t s = 1; s < open.sizes().size(); ++s)
     base::print(std::cout, "             {}\n", in_words(open.sizes()[s]));
-  base::print(std::cout, "\npeak of whole operators{}, quickly planned:\n", fixed);
-  std::string why;
-  for (const SizedPeak& it : peaks) {
-    if (it.rejected.empty()) {
-      base::print(std::cout, "{:>16} bytes  {}\n", it.peak, words_of(others, it.size));
-    } else {
-      base::print(std::cout, "{:>16}        {}\n", "rejected", words_of(others, it.size));
-      why = it.rejected;
-    }
-  }
-  if (!why.empty()) base::print(std::cout, "the last rejection: {}\n", why);
-  if (const auto formula = formula_of(peaks, others.size() == 1 ? others[0] : "n"))
-    base::print(std::cout, "{:>16}        {}, at these sizes\n", "peak =", *formula);
-  if (const auto range = range_to_go_on(read, peaks))
-    print_commands(command, batches, others, *range, peak_to_go_on(peaks));
+  const std::vector<Variation> variations = variations_of(with_batches, options, others);
+  const std::size_t shown = std::min(variations.size(), most_variations);
+  Bytes least = largest_value;
+  for (const Variation& it : std::span(variations).first(shown))
+    least = std::min(least, print_peaks(with_batches, options, batches, others, it));
+  if (shown < variations.size())
+    base::print(std::cout, "{} more sizes were not varied\n", variations.size() - shown);
+  const auto read = [&](const GivenSize& size) { return read_with(with_batches, options, others, size); };
+  if (const auto range = range_to_go_on(accepting(read)))
+    print_commands(command, batches, others, *range, least);
   std::cout.flush();
 }
 

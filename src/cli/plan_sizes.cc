@@ -28,10 +28,10 @@ struct PlannedSize {
 };
 
 /// What a model leaves open; nothing if it cannot be read without more than sizes.
-std::vector<OpenSize> open_sizes_of(const NamedFile& model, ImportOptions options) {
+std::vector<OpenSize> open_sizes_of(const ReadModel& read, std::size_t model, ImportOptions options) {
   options.dims.clear();
   try {
-    (void)read_input(model.file, options);
+    read(model, options);
   } catch (const OpenSizesError& open) {
     return open.sizes();
   } catch (const UsageError&) {  // reading it with all options says what is wrong
@@ -55,13 +55,13 @@ std::optional<PlannedSize> size_in(const Plan& plan, std::size_t model, const Op
 }
 
 std::vector<PlannedSize> sizes_of(const Plan& plan, const std::vector<NamedFile>& models,
-                                  const ModelTexts& texts) {
+                                  const ReadModel& read, const ModelTexts& texts) {
   std::vector<PlannedSize> sizes;
   ModelTexts others = texts;
   others.dims.clear();
   const std::vector<ImportOptions> options = parse_options_of(models, others);
   for (std::size_t m = 0; m < models.size(); ++m) {
-    for (const OpenSize& open : open_sizes_of(models[m], options[m])) {
+    for (const OpenSize& open : open_sizes_of(read, m, options[m])) {
       std::optional<PlannedSize> size = size_in(plan, m, open);
       if (!size) continue;
       if (models.size() > 1) size->name = models[m].name + "." + size->name;
@@ -103,7 +103,7 @@ ModelTexts with_values_of(const Plan& plan, const std::vector<NamedFile>& models
 }
 
 std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbols,
-                     const std::vector<std::string>& models, const ModelTexts& texts) {
+                     const std::vector<NamedFile>& models, const ReadModel& read, const ModelTexts& texts) {
   const auto symbol = std::ranges::find(symbols, size.name, &SizeSymbol::name);
   if (symbol != symbols.end())
     return fmt::format("{}={}..{}:{}", size.name, symbol->least, symbol->most, symbol->step);
@@ -111,7 +111,8 @@ std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbol
     ModelTexts own = texts;
     own.dims.push_back(fmt::format("{}={}", size.name, in_digits(tried)));
     try {
-      (void)read_models(models, own, Wanted::graph);
+      const std::vector<ImportOptions> options = parse_options_of(models, own);
+      for (std::size_t m = 0; m < models.size(); ++m) read(m, options[m]);
       return true;
     } catch (const UsageError&) {
       return false;
@@ -126,18 +127,26 @@ std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbol
 
 }  // namespace
 
-PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models, const ModelTexts& given_texts,
+PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models, const ModelTexts& texts,
                       std::span<const SizeSymbol> symbols) {
   const std::vector<NamedFile> files = parse_models(models);
-  if (files.size() != plan.models.size())
+  const auto read = [&](std::size_t m, const ImportOptions& options) {
+    (void)read_input(files[m].file, options);
+  };
+  return sizes_in(plan, files, read, texts, symbols);
+}
+
+PlannedSizes sizes_in(const Plan& plan, const std::vector<NamedFile>& models, const ReadModel& read,
+                      const ModelTexts& given_texts, std::span<const SizeSymbol> symbols) {
+  if (models.size() != plan.models.size())
     return {.texts = given_texts, .range = given_texts};  // the checker says so
-  const ModelTexts texts = with_values_of(plan, files, given_texts);
+  const ModelTexts texts = with_values_of(plan, models, given_texts);
   PlannedSizes found{.texts = texts, .range = texts};
   std::vector<PlannedSize> ranges;
   const auto give = [&](ModelTexts& to, const PlannedSize& size) {
     to.dims.push_back(fmt::format("{}={}", size.name, size.most));
   };
-  for (const PlannedSize& size : sizes_of(plan, files, texts)) {
+  for (const PlannedSize& size : sizes_of(plan, models, read, texts)) {
     const auto given = std::ranges::find_if(texts.dims, [&](const std::string& text) {
       return parse_assignment("--dim", text).first == size.name;
     });
@@ -163,7 +172,7 @@ PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models, 
   for (const PlannedSize& size : ranges) {
     ModelTexts others = at_largest;
     std::erase(others.dims, fmt::format("{}={}", size.name, size.most));
-    const std::string range = range_of(size, symbols, models, others);
+    const std::string range = range_of(size, symbols, models, read, others);
     found.range.dims.push_back(range);
     const bool is_given = std::ranges::any_of(texts.dims, [&](const std::string& text) {
       return parse_assignment("--dim", text).first == size.name;

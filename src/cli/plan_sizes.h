@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cli/models.h"
 #include "cli/options.h"
+#include "stowage/import.h"
 #include "stowage/offset_functions.h"
 #include "stowage/plan.h"
 
@@ -18,9 +22,16 @@ struct PlannedSizes {
   ModelTexts range{};      ///< The options with the ranges of the plan in place of these.
 };
 
+/// Reads a model, by its index. Throws Error for what it rejects.
+using ReadModel = std::function<void(std::size_t model, const ImportOptions& options)>;
+
 /// Sizes are found in the shapes of the plan's inputs. Where a plan is for a range, its shapes do not say the smallest
 /// size: it is the smallest that the model accepts, unless `symbols` has it. Throws UsageError for a --dim that is not
 /// the plan's.
+[[nodiscard]] PlannedSizes sizes_in(const Plan& plan, const std::vector<NamedFile>& models,
+                                    const ReadModel& read, const ModelTexts& texts,
+                                    std::span<const SizeSymbol> symbols = {});
+/// The same for models in files.
 [[nodiscard]] PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models,
                                     const ModelTexts& texts, std::span<const SizeSymbol> symbols = {});
 

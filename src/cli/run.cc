@@ -28,6 +28,7 @@
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/network.h"
+#include "stowage/parts.h"
 #include "stowage/planner.h"
 
 namespace stowage::cli {
@@ -176,16 +177,22 @@ void save_outputs(const std::vector<SavedOutput>& saved, const RunResult& result
 void write_check(const RunResult& result, const RunOptions& options, std::ostream& out) {
   base::print(out, "check        {} as in a run without a plan, {}\n",
               options.check == RunCheck::tensors ? "all tensors are" : "outputs are",
-              result.largest_difference
-                  ? fmt::format("but for {:.3g} at most: rows are added up in another order",
-                                *result.largest_difference)
-                  : "bit for bit");
+              !result.largest_difference       ? "bit for bit"
+              : *result.largest_difference > 0 ? fmt::format("but for {:.3g} at most: rows are added up in "
+                                                             "another order",
+                                                             *result.largest_difference)
+                                               : "but for the bits of NaN or the sign of 0");
   if (const std::optional<double> value = only_value_of(result.outputs))
     base::print(out, "note         every output is {:.6g}, so the check shows little; {}\n", *value,
                 options.inputs.empty() ? "`--seed N` gives other inputs" : "try other inputs");
 }
 
 }  // namespace
+
+std::string parts_of_runner() {
+  const std::string fast = name_of_fast_kernels();
+  return fast.empty() ? "runner" : "runner, " + fast;
+}
 
 ExitStatus run_run(const RunCommand& command) {
   PlanTexts planning = command.plan;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/percent.h"
+
 namespace stowage::exporting {
 
 std::string in_units(Bytes bytes) {
@@ -37,8 +39,7 @@ std::optional<std::string> gap_in_percent(const Summary& summary) {
   const Bytes gap = summary.peak - summary.lower_bound;
   if (gap == 0) return "0";
   if (summary.lower_bound == 0) return std::nullopt;
-  constexpr double percent = 100;
-  return fmt::format("{:.2f}", percent * static_cast<double>(gap) / static_cast<double>(summary.lower_bound));
+  return base::in_percent(static_cast<double>(gap) / static_cast<double>(summary.lower_bound));
 }
 
 bool is_of_chosen_memories(const Plan& plan) {

@@ -431,7 +431,9 @@ using exporting::Json;
 std::string remarks_on(const Comparison& comparison) {
   std::string remarks;
   if (comparison.summary.strategy != comparison.strategy) remarks += ", by " + comparison.summary.strategy;
-  if (comparison.interrupted) remarks += ", cut short";
+  const Summary& summary = comparison.summary;
+  const bool is_proven = summary.peak == summary.lower_bound && summary.cost <= summary.cost_bound;
+  if (comparison.interrupted) remarks += is_proven ? ", proven for these buffers" : ", cut short";
   for (const LeftOut& it : comparison.left_out) remarks += fmt::format(", without {}", name_of(it.what));
   if (comparison.outcome == Outcome::exceeds_capacity) remarks += ", does not fit";
   if (comparison.summary.cost > 0) remarks += fmt::format(", traffic cost {}", comparison.summary.cost);

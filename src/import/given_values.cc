@@ -23,6 +23,17 @@ namespace {
   throw UsageError(fmt::format("--value {}: {}", base::quoted(input), problem));
 }
 
+/// By tensor; null for what no operator writes.
+std::vector<const Operator*> writers_in(const Graph& graph) {
+  std::vector<const Operator*> writers(graph.tensors.size(), nullptr);
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const Operator& op : subgraph.operators)
+      for (const auto& output : op.outputs)
+        if (output) writers[*output] = &op;
+  }
+  return writers;
+}
+
 }  // namespace
 
 void expect_values_of_inputs(const ImportOptions& options, const Graph& graph) {
@@ -84,30 +95,36 @@ Value known_value(const GivenValue& given, int elem_type, const Shape& shape, Te
   return value;
 }
 
-std::string values_behind(const Graph& graph, TensorId tensor,
-                          const std::function<bool(TensorId)>& may_decide) {
-  std::vector<const Operator*> writers(graph.tensors.size(), nullptr);
-  for (const Subgraph& subgraph : graph.subgraphs) {
-    for (const Operator& op : subgraph.operators)
-      for (const auto& output : op.outputs)
-        if (output) writers[*output] = &op;
-  }
+std::string values_behind(const Graph& graph, TensorId tensor, const ShapeOfDeciding& shape_of) {
+  const Operator* const writer = writers_in(graph)[tensor];
+  return writer == nullptr ? "" : values_behind(graph, *writer, shape_of);
+}
+
+std::string values_behind(const Graph& graph, const Operator& op, const ShapeOfDeciding& shape_of) {
+  const std::vector<const Operator*> writers = writers_in(graph);
   const std::vector<TensorId>& inputs = graph.subgraphs[0].inputs;
-  std::set<TensorId> seen{tensor};
-  std::vector<TensorId> next{tensor};
+  std::set<TensorId> seen;
+  std::vector<const Operator*> next{&op};
+  std::vector<std::string> names;
   std::string options;
   while (!next.empty()) {
-    const Operator* const writer = writers[next.back()];
+    const Operator* const reader = next.back();
     next.pop_back();
-    if (writer == nullptr) continue;
-    for (const auto& input : writer->inputs) {
-      if (!input || !may_decide(*input) || !seen.insert(*input).second) continue;
-      next.push_back(*input);
-      if (std::ranges::find(inputs, *input) != inputs.end())
-        options += fmt::format(" --value {}=...", graph.tensors[*input].name);
+    for (const auto& input : reader->inputs) {
+      const std::optional<Shape> shape = input ? shape_of(*input) : std::nullopt;
+      if (!shape || !seen.insert(*input).second) continue;
+      if (writers[*input] != nullptr) next.push_back(writers[*input]);
+      if (std::ranges::find(inputs, *input) == inputs.end()) continue;
+      const std::string& name = graph.tensors[*input].name;
+      const bool is_one = std::ranges::all_of(*shape, [](std::int64_t extent) { return extent == 1; });
+      names.push_back(base::quoted(name));
+      options += fmt::format(" --value {}=NUMBER{}", name, is_one ? "" : ",...");
     }
   }
-  return options.empty() ? "" : "; it follows from what an input holds: give that with" + options;
+  if (names.empty()) return "";
+  const bool is_one = names.size() == 1;
+  return fmt::format("; it follows from what input{} {} hold{}: give {} with{}", is_one ? "" : "s",
+                     fmt::join(names, " and "), is_one ? "s" : "", is_one ? "that" : "these", options);
 }
 
 }  // namespace stowage::import

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,14 @@ void expect_values_of_inputs(const ImportOptions& options, const Graph& graph);
 /// another type or number, and for types and sizes that decide no shape.
 [[nodiscard]] Value known_value(const GivenValue& given, int elem_type, const Shape& shape, Tensor& tensor);
 
-/// How to give the inputs of the network from which the size of a tensor follows: " or, since it follows from it, the
-/// value of an input with --value x=..."; empty if there is none. `may_decide` says of a tensor whether it is a small
-/// one of integers without a known value.
-[[nodiscard]] std::string values_behind(const Graph& graph, TensorId tensor,
-                                        const std::function<bool(TensorId)>& may_decide);
+/// The shape of a tensor that may decide sizes, a small one of integers without a known value; none for others.
+using ShapeOfDeciding = std::function<std::optional<Shape>(TensorId)>;
+
+/// How to give the inputs of the network from which the size of a tensor follows: "; it follows from what input 'x'
+/// holds: give that with --value x=NUMBER"; empty if there is none.
+[[nodiscard]] std::string values_behind(const Graph& graph, TensorId tensor, const ShapeOfDeciding& shape_of);
+/// The same for what an operator does, such as the branch that an If takes.
+[[nodiscard]] std::string values_behind(const Graph& graph, const Operator& op,
+                                        const ShapeOfDeciding& shape_of);
 
 }  // namespace stowage::import

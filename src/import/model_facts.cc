@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "import/onnx_graph.h"
 #include "import/onnx_types.h"
+#include "import/onnx_values.h"
 #include "import/onnx_wire.h"
 #include "stowage/error.h"
 
@@ -96,12 +97,16 @@ ModelFacts facts_of(std::string_view bytes) {
     facts.operator_sets.push_back(
         {std::string(set.domain),
          static_cast<int>(std::clamp<std::int64_t>(set.version, 0, std::numeric_limits<int>::max()))});
-  for (const wire::TensorProto* const weight : model.initializers) {
-    if (weight == nullptr) continue;
+  const auto count = [&](const wire::TensorProto* weight) {
+    if (weight == nullptr) return;
     ++facts.weights;
     facts.weight_bytes =
         std::min(largest_value, facts.weight_bytes + std::min(largest_value, bytes_of(*weight)));
-  }
+  };
+  for (const wire::TensorProto* const weight : model.initializers) count(weight);
+  for (const auto& nodes : model.nodes)
+    for (const wire::NodeProto* const node : nodes)
+      if (node->op_type == "Constant") count(import::value_in(*node));
   return facts;
 }
 

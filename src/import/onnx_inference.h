@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "import/given_values.h"
 #include "import/onnx_given.h"
 #include "import/onnx_graph.h"
 #include "import/onnx_shapes.h"
@@ -93,6 +94,8 @@ class Inference {
   [[nodiscard]] bool is_settled(const OpenTensor& it);
   void collect_open(std::size_t subgraph, std::vector<OpenTensor>& open);
   [[nodiscard]] bool depends_on_data(const OpenTensor& it) const;
+  [[nodiscard]] ShapeOfDeciding shapes_of_deciding() const;
+  [[nodiscard]] std::string undecided_branch(std::size_t subgraph) const;
   [[noreturn]] void ask_for(const std::vector<OpenTensor>& open);
 
   OnnxGraph& model_;

@@ -137,6 +137,33 @@ bool Inference::depends_on_data(const OpenTensor& it) const {
   return !is_concrete(context->outputs()[static_cast<std::size_t>(output)]);
 }
 
+ShapeOfDeciding Inference::shapes_of_deciding() const {
+  return [this](TensorId t) {
+    const auto shape = concrete_shape(types_[t].dims);
+    const bool may_decide = !values_[t] && shape && small_count(types_[t].elem_type, *shape) &&
+                            types_[t].elem_type != element::float32 &&
+                            types_[t].elem_type != element::float64;
+    return may_decide ? shape : std::nullopt;
+  };
+}
+
+/// Where an operator is in a branch that is read because the condition of its If is unknown: which values would decide
+/// it. Empty elsewhere.
+std::string Inference::undecided_branch(std::size_t subgraph) const {
+  for (std::size_t s = 0; s < subgraph; ++s) {  // bodies come after their operators
+    const auto& operators = graph().subgraphs[s].operators;
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      if (std::ranges::find(operators[o].bodies, subgraph) == operators[o].bodies.end()) continue;
+      const std::string values =
+          operators[o].type == "If" ? values_behind(graph(), operators[o], shapes_of_deciding()) : "";
+      if (values.empty()) return undecided_branch(s);
+      return fmt::format("; it is in a branch of {}, whose condition is unknown{}", describe(graph(), s, o),
+                         values);
+    }
+  }
+  return "";
+}
+
 void Inference::ask_for(const std::vector<OpenTensor>& open) {
   std::vector<OpenTensor> asked;
   std::ranges::copy_if(open, std::back_inserter(asked),
@@ -153,15 +180,10 @@ void Inference::ask_for(const std::vector<OpenTensor>& open) {
   }
   if (!more.empty()) more = fmt::format("; {} sizes are open in all, the others are{}", options.size(), more);
   if (options.size() > most_asked_for) more += " ...";
-  const auto may_decide = [&](TensorId t) {
-    const auto shape = concrete_shape(types_[t].dims);
-    return !values_[t] && shape && small_count(types_[t].elem_type, *shape) &&
-           types_[t].elem_type != element::float32 && types_[t].elem_type != element::float64;
-  };
   throw Error(place(first), origin(asked.front()) +
                                 how_to_give(types_[first], model_.declared[first],
                                             graph().tensors[first].name, !asked.front().writer) +
-                                more + values_behind(model_.graph, first, may_decide) +
+                                more + values_behind(model_.graph, first, shapes_of_deciding()) +
                                 unread_data_behind(model_, first, files_));
 }
 

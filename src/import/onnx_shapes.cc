@@ -233,8 +233,9 @@ void Inference::apply_rule(const Operator& op, const wire::NodeProto& node, oper
   try {
     infer_types(operators::Format::onnx, op.type, context);
   } catch (const Misfit& problem) {
-    throw Error(describe(graph(), subgraph, o),
-                fmt::format("is not valid ONNX: {}", base::quoted(problem.what())));
+    throw Error(
+        describe(graph(), subgraph, o),
+        fmt::format("is not valid ONNX: {}", base::quoted(problem.what())) + undecided_branch(subgraph));
   }
 }
 

@@ -280,7 +280,8 @@ void TfliteInference::ask_for_open() const {
       graph_.tensors[first.tensor].name);
   text += values_behind(graph_, first.tensor, [&](TensorId t) {
     const int type = element_type_of(source_of(t));
-    return !known_[t].value && concrete_shape(known_[t].dims) && type != 0 && type != element::float32;
+    const bool may_decide = !known_[t].value && type != 0 && type != element::float32;
+    return may_decide ? concrete_shape(known_[t].dims) : std::nullopt;
   });
   std::vector<std::string> others;
   for (const OpenTensor& it : open_) {

@@ -1,6 +1,7 @@
 // The fast kernels of a build without oneDNN: none, so plain loops run everything.
 
 #include "kernels/kernels.h"
+#include "stowage/parts.h"
 
 namespace stowage::kernels {
 
@@ -10,3 +11,9 @@ const KernelTable& dnnl_kernels() {
 }
 
 }  // namespace stowage::kernels
+
+namespace stowage {
+
+std::string name_of_fast_kernels() { return {}; }
+
+}  // namespace stowage

@@ -64,7 +64,8 @@ void expect_plan_of_one(const Plan& plan) {
 
 [[noreturn]] void reject_other_tensors() {
   throw UsageError(
-      "--offsets symbolic: at exact sizes the model has other tensors than for the range: a branch that "
+      "--offsets symbolic: at exact sizes the model has other tensors or operators than for the range: a "
+      "branch that "
       "sizes decide, or another model");
 }
 
@@ -412,7 +413,12 @@ FoundFunctions find_offset_functions(const Plan& plan, const Graph& range, std::
 }
 
 Graph graph_at(Graph range, const Graph& exact) {
-  if (range.tensors.size() != exact.tensors.size()) reject_other_tensors();
+  const auto has_as_many = [](const Subgraph& a, const Subgraph& b) {
+    return a.operators.size() == b.operators.size();
+  };
+  if (range.tensors.size() != exact.tensors.size() ||
+      !std::ranges::equal(range.subgraphs, exact.subgraphs, has_as_many))
+    reject_other_tensors();
   for (std::size_t t = 0; t < range.tensors.size(); ++t) {
     Tensor& tensor = range.tensors[t];
     if (!is_open(tensor)) continue;

@@ -20,6 +20,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/percent.h"
 #include "base/text.h"
 #include "report/difference_data.h"
 
@@ -229,13 +230,13 @@ std::string shown(const std::optional<std::int64_t>& number) {
   return number ? fmt::format("{}", *number) : "-";
 }
 
-/// "+8192, +1.1 %"
+/// "+8192, +1.11 %"
 std::string change_of(const ChangedNumber& it) {
   if (!it.differs()) return "the same";
   const std::int64_t change = it.after.value_or(0) - it.before.value_or(0);
   if (it.before.value_or(0) == 0) return fmt::format("{:+}", change);
-  return fmt::format("{:+}, {:+.1f} %", change,
-                     100 * static_cast<double>(change) / static_cast<double>(*it.before));
+  return fmt::format("{:+}, {}{} %", change, change > 0 ? "+" : "",
+                     base::in_percent(static_cast<double>(change) / static_cast<double>(*it.before)));
 }
 
 std::string shown(const BufferPlace& it) {

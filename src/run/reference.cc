@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "kernels/onnx/elements.h"
@@ -270,7 +271,10 @@ std::optional<std::int64_t> Reference::first_difference_in_whole(TensorId tensor
       const double a = number_at(own.dtype, bytes.at + at);
       const double b = number_at(own.dtype, expected + at);
       double& largest = result_.largest_difference.emplace(result_.largest_difference.value_or(0));
-      if (!std::isnan(a - b)) largest = std::max(largest, std::abs(a - b));
+      // A number and NaN are infinitely far apart; two NaN with other bits are the same.
+      const double apart =
+          std::isnan(a) != std::isnan(b) ? std::numeric_limits<double>::infinity() : std::abs(a - b);
+      if (!std::isnan(apart)) largest = std::max(largest, apart);
       if (!is_close(a, b, own_tolerance_of(tensor)) && !is_close(a, b, tolerance_of(tensor))) return index;
     }
   }

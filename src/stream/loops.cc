@@ -31,6 +31,8 @@
 #include <utility>
 #include <vector>
 
+#include "stowage/parts.h"
+
 namespace stowage::stream {
 namespace {
 
@@ -168,3 +170,9 @@ std::optional<std::string> loop_nest(std::span<const LoopStatement> statements, 
 }
 
 }  // namespace stowage::stream
+
+namespace stowage {
+
+bool has_isl() { return true; }
+
+}  // namespace stowage

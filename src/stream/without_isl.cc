@@ -1,6 +1,7 @@
 // A build without isl: affine schedules are as the search has run them, step by step; nobody proves them again,
 // and nobody writes their loops.
 
+#include "stowage/parts.h"
 #include "stream/loops.h"
 #include "stream/polyhedra.h"
 
@@ -24,3 +25,9 @@ std::string_view missing_for_loops() {
 std::optional<std::string> loop_nest(std::span<const LoopStatement>, unsigned long) { return std::nullopt; }
 
 }  // namespace stowage::stream
+
+namespace stowage {
+
+bool has_isl() { return false; }
+
+}  // namespace stowage

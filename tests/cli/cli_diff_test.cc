@@ -105,12 +105,12 @@ TEST(CliDiff, MarkdownBeginsWithFilesAndVerdict) {
   EXPECT_TRUE(diff({}).starts_with(same + ".**\n\n| | before | after |")) << diff({});
   EXPECT_TRUE(diff({"--max-growth", "1%"}).starts_with(same + ", within --max-growth 1%.**\n"));
   directory.write("after.json", chain({"x"}));
-  EXPECT_NE(diff({}).find("**The peak shrank by 64 bytes (50.0 %).**"), std::string::npos) << diff({});
+  EXPECT_NE(diff({}).find("**The peak shrank by 64 bytes (50.00 %).**"), std::string::npos) << diff({});
   directory.write("before.json", chain({"x"}));
   directory.write("after.json", chain({"x", "a"}));
-  EXPECT_NE(
-      diff({"--max-growth", "1.5%"}).find("**The peak grew by 64 bytes (100.0 %), over --max-growth 1.5%.**"),
-      std::string::npos);
+  EXPECT_NE(diff({"--max-growth", "1.5%"})
+                .find("**The peak grew by 64 bytes (100.00 %), over --max-growth 1.5%.**"),
+            std::string::npos);
 }
 
 TEST(CliDiff, ThePageIsThatOfReport) {

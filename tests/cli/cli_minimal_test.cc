@@ -59,6 +59,11 @@ TEST(CliMinimal, SaysWhichPartIsMissing) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+TEST(CliMinimal, NamesNoPartThatItLacks) {
+  const std::string text = run_minimal({"--version"}).output;
+  EXPECT_TRUE(text.ends_with("\nparts  planner\n")) << text;
+}
+
 TEST(CliMinimal, LinksOnlyFmt) {
   if (!std::filesystem::exists("/usr/bin/ldd")) GTEST_SKIP() << "/usr/bin/ldd is not installed";
   const ProcessResult result = run_process("/usr/bin/ldd", {STOWAGE_MINIMAL});

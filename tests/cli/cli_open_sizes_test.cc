@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -142,6 +143,45 @@ TEST(CliOpenSizes, AreInspected) {
   expect_says(broken.errors, {"broken.onnx"});
 }
 
+TEST(CliOpenSizes, AreInspectedBesideWeightsInOperators) {
+  const testing::TemporaryDirectory directory;
+  directory.write(
+      "net.onnx",
+      testing::onnx_model(
+          {.nodes = {testing::node("Constant", {}, {"w"},
+                                   {testing::attribute("value", testing::zeros("", {16, 16}))}),
+                     testing::node("MatMul", {"x", "w"}, {"h"}), testing::node("Add", {"h", "b"}, {"y"})},
+           .inputs = {tensor_value("x", {4, 16})},
+           .outputs = {testing::untyped_value("y")},
+           .initializers = {testing::zeros("b", {16})}})
+          .SerializeAsString());
+  expect_says(run_stowage(directory.path(), {"inspect", "net.onnx"}).output, {"weights      2, 1088 bytes"});
+}
+
+/// Height and width do not belong together; sizes that must be equal do.
+TEST(CliOpenSizes, AreVariedByThemselvesUnlessTheModelForbidsIt) {
+  const testing::TemporaryDirectory directory;
+  const auto shown = [&](const testing::OnnxParts& parts) {
+    directory.write("net.onnx", testing::onnx_model(parts).SerializeAsString());
+    return run_stowage(directory.path(), {"plan", "net.onnx"}).output;
+  };
+  const std::string apart = shown({.nodes = {testing::node("Relu", {"a"}, {"y"})},
+                                   .inputs = {tensor_value("a", {2, "h", "w"})},
+                                   .outputs = {testing::untyped_value("y")}});
+  expect_says(apart, {"peak of whole operators, with w=64, quickly planned:", " bytes  h=128\n",
+                      "peak of whole operators, with h=64, quickly planned:", " bytes  w=128\n",
+                      "*h, at these sizes", "*w, at these sizes"});
+  std::size_t rows = 0;
+  for (std::size_t at = 0; (at = apart.find(" bytes  ", at)) != std::string::npos; ++at) ++rows;
+  EXPECT_EQ(rows, 8U) << apart;
+  const std::string together = shown(
+      {.nodes = {testing::node("Concat", {"a", "b"}, {"y"}, {testing::attribute("axis", std::int64_t{0})})},
+       .inputs = {tensor_value("a", {2, "m"}), tensor_value("b", {2, "n"})},
+       .outputs = {testing::untyped_value("y")}});
+  expect_says(together, {"peak of whole operators, quickly planned:", " bytes  m=128 n=128\n"});
+  EXPECT_EQ(together.find("rejected"), std::string::npos) << together;
+}
+
 TEST(CliOpenSizes, OfTwoDimensionsHaveAFrontier) {
   const std::vector<std::string> both{"--fit", "batch,seq", "--capacity", "64KiB"};
   const ProcessResult table = planned(both);
@@ -256,7 +296,7 @@ TEST(CliOpenSizes, MayFollowFromValues) {
     return run_stowage(directory.path(), arguments);
   };
   EXPECT_EQ(planned_with({}).status, 3);
-  expect_says(planned_with({}).errors, {"give that with --value sizes=..."});
+  expect_says(planned_with({}).errors, {"give that with --value sizes=NUMBER,..."});
   const ProcessResult made =
       planned_with({"--value", "sizes=4,6", "--value", "flag=true", "-o", "plan.json"});
   EXPECT_EQ(made.status, 0) << made.errors;

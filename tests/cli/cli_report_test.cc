@@ -317,11 +317,11 @@ TEST(CliDiff, ShowsWhatChanged) {
   };
   const ProcessResult text = diff({"a.json", "b.csv"});
   EXPECT_EQ(text.status, done);
-  EXPECT_NE(text.output.find("96 -> 128  +32, +33.3 %"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("96 -> 128  +32, +33.33 %"), std::string::npos) << text.output;
   EXPECT_NE(text.output.find("1 came, 0 went, 1 of another size"), std::string::npos) << text.output;
   EXPECT_NE(text.output.find("a  64 bytes at 0 of arena -> 96 bytes at 0 of arena"), std::string::npos)
       << text.output;
-  EXPECT_NE(diff({"a.json", "b.csv", "--markdown"}).output.find("| **peak** | 96 | 128 | +32, +33.3 % |"),
+  EXPECT_NE(diff({"a.json", "b.csv", "--markdown"}).output.find("| **peak** | 96 | 128 | +32, +33.33 % |"),
             std::string::npos);
   const auto json = nlohmann::json::parse(diff({"a.json", "b.csv", "--json"}).output);
   EXPECT_EQ(json["numbers"][0], (nlohmann::json{{"name", "peak"}, {"before", 96}, {"after", 128}}));

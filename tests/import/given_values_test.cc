@@ -121,7 +121,26 @@ TEST(GivenValues, AreAskedForWhereSizesFollowFromThem) {
   ImportOptions options = sizes_of_reshaped();
   options.values.erase("sizes");
   options.dims.emplace("rank", 2);
-  expect_message(error_of_model(reshaped(), options), {"give that with --value sizes=..."});
+  expect_message(error_of_model(reshaped(), options), {"give that with --value sizes=NUMBER,..."});
+}
+
+TEST(GivenValues, AreAskedForWhereTheyDecideABranch) {
+  const auto branch = [](std::int64_t axis) {
+    return testing::onnx_graph({.nodes = {node("Concat", {"x", "x"}, {"a"}, {attribute("axis", axis)})},
+                                .outputs = {untyped_value("a")}});
+  };
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Equal", {"rate", "usual"}, {"is_usual"}),
+                            node("If", {"is_usual"}, {"y"},
+                                 {attribute("then_branch", branch(0)), attribute("else_branch", branch(7))})},
+                  .inputs = {tensor_value("rate", {}, Type::INT64), tensor_value("x", {8})},
+                  .outputs = {untyped_value("y")},
+                  .initializers = {vector_of("usual", {16000})}});
+  expect_message(
+      error_of_model(model),
+      {"Concat", "it is in a branch of operator", "(If, 1 of subgraph 0), whose condition is unknown",
+       "it follows from what input 'rate' holds: give that with --value rate=NUMBER"});
+  EXPECT_EQ(tensor_named(read_model(model, {.values = {{"rate", {whole(16000)}}}}), "y").shape, Shape({16}));
 }
 
 /// A tensor that repeats as often as an input says, which has a value in the file, too.
@@ -143,7 +162,7 @@ TEST(GivenValues, TakeThePlaceOfThoseInTheFile) {
   EXPECT_EQ(given.subgraphs[0].inputs.size(), 2U);
   for (const ImportOptions& open :
        {ImportOptions{.shapes = {{"repeats", {2}}}}, ImportOptions{.inputs = {"repeats"}}})
-    expect_message(error_of_model(tiled(), open), {"'y'", "give that with --value repeats=..."});
+    expect_message(error_of_model(tiled(), open), {"'y'", "give that with --value repeats=NUMBER,..."});
   EXPECT_EQ(tensor_named(read_model(tiled(), {.inputs = {"r", "mystery"}}), "y").shape, Shape({1, 8}));
 }
 
@@ -238,7 +257,7 @@ TEST(GivenValues, DecideSizesOfTflite) {
   };
   expect_message(problem({.values = {{"size", {number_one}}}}), {"did you mean 'sizes'?"});
   expect_message(problem({.values = {{"sizes", {number_one, 0.5}}}}), {"0.5 is no int32"});
-  expect_message(problem({.shapes = {{"sizes", {2}}}}), {"give that with --value sizes=..."});
+  expect_message(problem({.shapes = {{"sizes", {2}}}}), {"give that with --value sizes=NUMBER,..."});
 }
 
 TEST(GivenValues, AreOfNetworksAlone) {

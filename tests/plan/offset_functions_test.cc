@@ -407,6 +407,14 @@ TEST(OffsetFunctions, AreRefusedForWhatTheyCannotDo) {
 }
 
 /// Compiles the functions and compares what they compute.
+TEST(OffsetFunctions, AreForAsManyOperatorsAtEachSize) {
+  const Model model = decoder();
+  const Graph range = std::get<Graph>(model.whole_range().content);
+  Graph exact = range;
+  exact.subgraphs[0].operators.pop_back();
+  expect_refused([&] { (void)graph_at(range, exact); }, "has other tensors or operators than for the range");
+}
+
 TEST(OffsetFunctions, InCComputeTheSame) {
   const testing::TemporaryDirectory directory;
   for (const Model& model : {decoder(), image_network(2)}) {

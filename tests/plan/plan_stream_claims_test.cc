@@ -231,6 +231,20 @@ TEST(PlanStreamClaims, ComparisonsSayWhatIsLeftOut) {
   EXPECT_NE(out.str().find("without rows"), std::string::npos) << out.str();
 }
 
+TEST(PlanStreamClaims, ComparisonsSayWhatIsProvenAlthoughItWasCutShort) {
+  const auto remark_on = [](Bytes peak) {
+    const Comparison it{.strategy = "exact",
+                        .summary = {.peak = peak, .lower_bound = 64, .strategy = "exact"},
+                        .interrupted = true};
+    std::ostringstream out;
+    write_comparison({&it, 1}, {}, out);
+    return out.str();
+  };
+  EXPECT_NE(remark_on(128).find("cut short"), std::string::npos) << remark_on(128);
+  EXPECT_EQ(remark_on(64).find("cut short"), std::string::npos) << remark_on(64);
+  EXPECT_NE(remark_on(64).find("proven for these buffers"), std::string::npos) << remark_on(64);
+}
+
 /// How often the most repeated row of each operator runs.
 std::map<std::size_t, int> runs_of(const Plan& plan) {
   std::map<std::pair<std::size_t, std::int64_t>, int> runs;

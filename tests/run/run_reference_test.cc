@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -94,6 +95,18 @@ TEST(RunReference, WhatIsLargerThanTheTermsExplainIsADifference) {
   };
   EXPECT_FALSE(differs(0.02F));  // 1e-5 of the terms
   EXPECT_TRUE(differs(200));     // a tenth of them: a row is wrong
+}
+
+TEST(RunReference, NaNAndANumberAreInfinitelyFarApart) {
+  const Cancelling it;
+  const run::Program program = run::make_program(it.network, {.kernels = KernelSet::plain});
+  RunResult result;
+  run::Reference reference(program, {}, nullptr, run::Reference::Rule::by_rows, result);
+  for (const TensorId input : it.network.graph().subgraphs[0].inputs) reference.give(input, it.value.data);
+  std::vector<std::byte> bytes = bytes_of_floats({std::numeric_limits<float>::quiet_NaN()});
+  const run::PlacedPart part{{.at = bytes.data(), .offset = 0, .size = 4}};
+  EXPECT_EQ(reference.first_difference(it.y, part), 0);
+  EXPECT_EQ(result.largest_difference, std::numeric_limits<double>::infinity());
 }
 
 /// x -> Relu -> ... -> Relu -> y, each of 1024 floats.

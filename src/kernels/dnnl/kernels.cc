@@ -1,8 +1,12 @@
 #include "kernels/kernels.h"
 
+#include <dnnl_version.h>
+#include <fmt/format.h>
+
 #include "kernels/dnnl/assembly.h"
 #include "kernels/dnnl/operators.h"
 #include "kernels/dnnl/special.h"
+#include "stowage/parts.h"
 
 namespace stowage::kernels {
 
@@ -52,3 +56,11 @@ const KernelTable& dnnl_kernels() {
 }
 
 }  // namespace stowage::kernels
+
+namespace stowage {
+
+std::string name_of_fast_kernels() {
+  return fmt::format("oneDNN {}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
+}
+
+}  // namespace stowage
