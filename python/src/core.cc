@@ -193,12 +193,14 @@ nb::list fit_sizes(const nb::list& models, const nb::dict& options, const std::s
   nb::list rows;
   for (const FrontierRow& row : found) {
     const SizeFit& fit = row.fit;
-    const std::string why = fit.next ? cli::why_not(*fit.next, cli::limit_of(planning)) : row.rejected;
+    const std::string why =
+        fit.next ? cli::why_largest(fit, question.range, cli::limit_of(planning)) : row.rejected;
     nb::list larger;
     for (const std::int64_t size : fit.larger) larger.append(size);
-    rows.append(nb::make_tuple(
-        number(!question.first.empty(), row.first), number(fit.largest.has_value(), fit.largest.value_or(0)),
-        fit.peak, number(fit.next.has_value(), fit.next ? fit.next->size : 0), why, larger, fit.interrupted));
+    rows.append(nb::make_tuple(number(!question.first.empty(), row.first),
+                               number(fit.largest.has_value(), fit.largest.value_or(0)), fit.peak,
+                               number(fit.next.has_value(), fit.next ? fit.next->size : 0), why, larger,
+                               fit.interrupted || fit.is_cut_short));
   }
   return rows;
 }

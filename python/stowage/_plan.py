@@ -432,11 +432,12 @@ def fit(
     models: Models, names: str | Sequence[str], *, progress: Progress | None = None, **options: Unpack[Options]
 ) -> list[dict[str, Any]]:
     """The largest size of what a model leaves open so that one plan for every size up to it fits `capacity` or the
-    sizes of `memory`; with two names, the largest of the second for each size of the first, those that `dim` lists or
-    powers of two.
+    sizes of `memory`; with `stream`, one for it alone. With two names, the largest of the second for each size of the
+    first, those that `dim` lists or powers of two.
 
     A dict for each row: the sizes by their names (None: not even the smallest fits), "peak", "next", the next size, and
-    "why" it does not fit, "larger", single sizes beyond it that do, and "interrupted".
+    "why" it does not fit, "larger", single sizes beyond it that do, and "interrupted": larger sizes
+    may fit, too.
     """
     given = names.split(",") if isinstance(names, str) else list(names)
     rows = _core.fit(sources_of(models), texts_of(options), ",".join(given), progress)

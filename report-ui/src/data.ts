@@ -123,13 +123,35 @@ export interface ChangedBuffer {
   before: Place | null;
   after: Place | null;
 }
-/** Of two plans, as `stowage diff` says it; those of the buffers that changed most. */
-export interface Difference {
+/** All buffers of a tensor in one plan; without row blocks, it has one buffer or none. */
+export interface TensorBuffers {
+  row_blocks: number;
+  bytes: number;
+}
+export interface ChangedTensor {
+  name: string;
+  before: TensorBuffers;
+  after: TensorBuffers;
+}
+/** A buffer, or a tensor in row blocks with those of its buffers that changed. */
+export interface Change {
+  tensor: ChangedTensor | null;
+  buffers: ChangedBuffer[];
+}
+interface DifferenceFacts {
   numbers: { name: string; before: number | null; after: number | null }[];
   counts: string;
   order: string;
-  changed: number;
-  buffers: ChangedBuffer[];
+}
+/** What changed is an entry for each tensor in row blocks and each other buffer; -1 is no tensor, and no buffer. */
+export interface RawDifference extends DifferenceFacts {
+  tensors: ChangedTensor[];
+  entries: RawTable<"tensor" | "buffers">;
+  buffers: RawTable<"before" | "after">;
+}
+/** Of two plans, as `stowage diff` says it; what changed most comes first. */
+export interface Difference extends DifferenceFacts {
+  changes: Change[];
 }
 export interface RawReport {
   format: "stowage-report";
@@ -137,7 +159,7 @@ export interface RawReport {
   program: string;
   command: string;
   plans: RawPlan[];
-  difference?: Difference;
+  difference?: RawDifference;
 }
 
 /** The tables of a plan. A buffer's pieces and a tensor's views follow each other; `pieceOf[b]` is the first. */
@@ -164,6 +186,30 @@ export function planOf(raw: RawPlan): PlanData {
     steps: tableOf(raw.steps),
     operators: tableOf(raw.operators),
   };
+}
+
+/** Buffers are named and placed as the plans, before and after, have them. */
+export function differenceOf(raw: RawDifference, plans: PlanData[]): Difference {
+  const entries = tableOf(raw.entries);
+  const { before, after } = tableOf(raw.buffers);
+  const placeIn = ({ buffers, memories }: PlanData, b: number): Place | null =>
+    b < 0
+      ? null
+      : { size: buffers.size[b], memory: memories[buffers.memory[b]].name, offset: buffers.offset[b] };
+  const bufferAt = (i: number): ChangedBuffer => {
+    const [{ texts, buffers }, b] = before[i] < 0 ? [plans[1], after[i]] : [plans[0], before[i]];
+    return {
+      id: texts[buffers.name[b]],
+      before: placeIn(plans[0], before[i]),
+      after: placeIn(plans[1], after[i]),
+    };
+  };
+  let next = 0;
+  const changes = Array.from(entries.tensor, (tensor, e) => ({
+    tensor: tensor < 0 ? null : raw.tensors[tensor],
+    buffers: Array.from({ length: entries.buffers[e] }, () => bufferAt(next++)),
+  }));
+  return { numbers: raw.numbers, counts: raw.counts, order: raw.order, changes };
 }
 
 /** In the order of TensorKind. */

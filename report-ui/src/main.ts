@@ -1,4 +1,4 @@
-import { planOf, type RawReport } from "./data";
+import { differenceOf, planOf, type RawReport } from "./data";
 import { differenceSection } from "./difference";
 import { h } from "./dom";
 import { shortened } from "./format";
@@ -43,7 +43,11 @@ function show(app: HTMLElement, report: RawReport): void {
       for (const view of views) view.pinNamed(name);
       columns.scrollIntoView({ block: "nearest", behavior: "smooth" });
     };
-    main.append(differenceSection(report.difference, titles, pick));
+    const difference = differenceOf(
+      report.difference,
+      models.map((it) => it.data),
+    );
+    main.append(differenceSection(difference, titles, pick));
   }
   main.append(columns);
   models.forEach((model, i) => {

@@ -8,6 +8,8 @@ export interface Question {
   capacity: string;
   seconds: string;
   sizes: string;
+  values: string;
+  states: string;
   rows: boolean;
 }
 

@@ -35,6 +35,8 @@ const plain = { type: "text", autocomplete: "off", spellcheck: "false", autocapi
 const capacity = field("capacity", "Capacity", "256KiB, 1.5MB or bytes; empty: no limit", plain);
 const seconds = field("seconds", "Seconds", "for the search; empty: 3", { ...plain, inputmode: "decimal" });
 const sizes = field("sizes", "Open sizes", "batch=1 seq=..128: what the model leaves open", plain);
+const values = field("values", "Values of inputs", "shape=1,80: an input that decides sizes", plain);
+const states = field("states", "State", "OUTPUT=INPUT: an output is the next input", plain);
 const rows = h("input", { id: "rows", type: "checkbox" });
 const begin = h("button", { type: "submit", class: "begin" }, "Plan");
 const stop = h("button", { type: "button", disabled: true }, "Stop");
@@ -66,6 +68,24 @@ function fail(message: string): void {
   replace(failure, h("p", { class: "problem" }, message));
 }
 
+/** The fields by the options of the command, of which errors speak. */
+const fieldOf = {
+  "--capacity": capacity.input,
+  "--time-limit": seconds.input,
+  "--dim": sizes.input,
+  "--value": values.input,
+  "--state": states.input,
+};
+
+/** Marks the fields that a message names, and leads to the first of them. */
+function mark(message: string): void {
+  const words = new Set(message.split(/[^\w-]+/));
+  const named = Object.entries(fieldOf).filter(([option]) => words.has(option));
+  for (const input of Object.values(fieldOf)) input.removeAttribute("aria-invalid");
+  for (const [, input] of named) input.setAttribute("aria-invalid", "true");
+  named[0]?.[1].focus();
+}
+
 /** While a plan is made, it can be stopped and no other one can begin. */
 function setBusy(isBusy: boolean): void {
   const hadFocus = document.activeElement;
@@ -83,6 +103,7 @@ function setBusy(isBusy: boolean): void {
 }
 
 function show(name: string, answer: Answer): void {
+  mark(answer.error);
   if (answer.error !== "") {
     fail(answer.error);
     return;
@@ -159,6 +180,8 @@ async function plan(): Promise<void> {
       capacity: capacity.input.value.trim(),
       seconds: seconds.input.value.trim(),
       sizes: sizes.input.value,
+      values: values.input.value,
+      states: states.input.value,
       rows: rows.checked,
     });
   } catch (error) {
@@ -202,6 +225,8 @@ const form = h(
     capacity.element,
     seconds.element,
     sizes.element,
+    values.element,
+    states.element,
     h(
       "div",
       { class: "field" },

@@ -62,8 +62,8 @@ async function answer(question: Question): Promise<Answer> {
   program = instance.exports as unknown as Program;
   program._initialize();
   const begin = performance.now();
-  const { name, capacity, seconds, sizes, rows } = question;
-  const fields = [name, capacity, seconds, sizes, rows ? "rows" : ""].map(
+  const { name, capacity, seconds, sizes, values, states, rows } = question;
+  const fields = [name, capacity, seconds, sizes, values, states, rows ? "rows" : ""].map(
     (it) => `${it.replaceAll("\0", "")}\0`,
   );
   const given = [new Uint8Array(question.bytes), new TextEncoder().encode(fields.join(""))].map(

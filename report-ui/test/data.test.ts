@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { numbersOf, textsOf } from "../src/data";
+import { differenceOf, numbersOf, textsOf } from "../src/data";
+import { planWith } from "./plans";
 
 /** As src/report/columns.cc writes them, number by number. */
 function written(values: number[]): string {
@@ -51,6 +52,45 @@ describe("texts", () => {
       "layer/b",
       "last",
       "</script>",
+    ]);
+  });
+});
+
+describe("a difference", () => {
+  it("names buffers as the plans do, and keeps those of a tensor together", () => {
+    const block = (name: string, size: number, offset: number) => ({
+      name,
+      lower: 0,
+      upper: 1,
+      size,
+      offset,
+    });
+    const before = planWith([block("x", 64, 0), block("y", 8, 64)]).data;
+    const after = planWith([block("x[0]", 16, 0), block("y", 8, 32), block("x[1]", 16, 16)]).data;
+    const tensor = {
+      name: "x",
+      before: { row_blocks: 0, bytes: 64 },
+      after: { row_blocks: 2, bytes: 32 },
+    };
+    const raw = {
+      numbers: [],
+      counts: "",
+      order: "",
+      tensors: [tensor],
+      entries: { rows: 2, tensor: written([0, -1]), buffers: written([3, 1]) },
+      buffers: { rows: 4, before: written([0, -1, -1, 1]), after: written([-1, 0, 2, 1]) },
+    };
+    const place = (size: number, offset: number) => ({ size, memory: "m0", offset });
+    expect(differenceOf(raw, [before, after]).changes).toEqual([
+      {
+        tensor,
+        buffers: [
+          { id: "x", before: place(64, 0), after: null },
+          { id: "x[0]", before: null, after: place(16, 0) },
+          { id: "x[1]", before: null, after: place(16, 16) },
+        ],
+      },
+      { tensor: null, buffers: [{ id: "y", before: place(8, 64), after: place(8, 32) }] },
     ]);
   });
 });

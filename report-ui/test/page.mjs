@@ -173,6 +173,75 @@ async function compares() {
   }
 }
 
+/** Row blocks of a tensor are one entry, as in the text of `stowage diff`, and open to single ones. */
+async function groupsRowBlocks() {
+  const options = [example("windows.json"), "--align", "16"];
+  stowage("plan", ...options, "-o", "whole.json");
+  stowage("plan", ...options, "--stream", "--io", "rows", "--layout", "granules", "-o", "rows.json");
+  stowage("diff", "whole.json", "rows.json", "-o", "blocks.html");
+  const { page } = await open("blocks.html");
+  const rows = async () =>
+    (await page.locator(".difference .scroll tbody tr").allInnerTexts()).map((it) =>
+      it.replace(/\s+/g, " ").trim(),
+    );
+  const closed = await rows();
+  expect(`four tensors are four rows, not ${closed.join("; ")}`, closed.length === 4);
+  const wanted = "x other row blocks 128 as a whole 8 row blocks, 128";
+  expect(`there is ${wanted}`, closed.includes(wanted));
+  expect(
+    "the counts are those of the text",
+    (await page.locator(".difference").innerText()).includes("; 4 tensors in other row blocks. Order"),
+  );
+  expect("there is no more", await page.locator(".difference .more").isHidden());
+  const button = page.getByRole("button", { name: "x", exact: true, expanded: false });
+  await button.focus();
+  await page.keyboard.press("Enter");
+  const opened = await rows();
+  const names = opened.map((it) => it.split(" ")[0]).filter((it) => /^x(\[|$)/.test(it));
+  expect(
+    `x opens to x, which is gone, and its blocks: ${names}`,
+    names.join() === `x,x,${[0, 1, 2, 3, 4, 5, 6, 7].map((it) => `x[${it}]`)}`,
+  );
+  await page.getByRole("button", { name: "x[3]", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /b\.pin=/.test(location.hash));
+  await page.getByRole("button", { name: "x", exact: true, expanded: true }).focus();
+  await page.keyboard.press("Space");
+  expect("it closes", (await rows()).length === 4);
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await expectAccessible(page, "blocks.html");
+  await page.close();
+}
+
+/** A long list of what changed is shown in parts; keys lead on to the first row of the next. */
+async function opensTheRest() {
+  writeFileSync(join(folder, "first.csv"), largeList(1500));
+  writeFileSync(join(folder, "second.csv"), largeList(1500).replaceAll("layer", "stage"));
+  for (const name of ["first", "second"])
+    stowage("plan", `${name}.csv`, "--strategy", "free-list", "-o", `${name}.json`);
+  stowage("diff", "first.json", "second.json", "-o", "long.html");
+  const { page } = await open("long.html");
+  const count = () => page.locator(".difference .scroll tbody tr").count();
+  const more = page.locator(".difference .more");
+  const says = async () => (await more.innerText()).replace(/\D+/g, " ").trim();
+  expect("200 rows at first", (await count()) === 200);
+  expect(`2800 more, not ${await says()}`, (await says()).replaceAll(" ", "") === "2800");
+  const focused = () => page.evaluate(() => document.activeElement.closest("tr")?.rowIndex);
+  for (const [row, shown] of [
+    [201, 1200],
+    [1201, 2200],
+    [2201, 3000],
+  ]) {
+    await more.focus();
+    await page.keyboard.press("Enter");
+    expect(`${shown} rows, not ${await count()}`, (await count()) === shown);
+    expect(`the focus is at row ${row}, not ${await focused()}`, (await focused()) === row);
+  }
+  expect("then there is no more", await more.isHidden());
+  await page.close();
+}
+
 /** A list that does not fit, whose search was cut short: the badge says so, and the page what to spill. */
 async function saysWhatIsMissing() {
   writeFileSync(join(folder, "cut.csv"), largeList(3000));
@@ -333,6 +402,8 @@ async function isQuick() {
 try {
   await uses();
   await compares();
+  await groupsRowBlocks();
+  await opensTheRest();
   await saysWhatIsMissing();
   await showsMemories();
   await isShownInAFrame();

@@ -81,11 +81,14 @@ async function isUsedByKeyboard() {
   const page = await open();
   const focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.textContent);
   const order = [];
-  for (let i = 0; i < 7; ++i) {
+  for (let i = 0; i < 9; ++i) {
     await page.keyboard.press("Tab");
     order.push(await focused());
   }
-  expect(`Tab goes through ${order}`, order.join() === "◐,file,capacity,seconds,sizes,rows,Plan");
+  expect(
+    `Tab goes through ${order}`,
+    order.join() === "◐,file,capacity,seconds,sizes,values,states,rows,Plan",
+  );
   await page.keyboard.press("Enter");
   expect("a plan without a file is refused", (await outcome(page)).error.includes("no file is given"));
   expect(`it asks for the file, not ${await focused()}`, (await focused()) === "file");
@@ -168,6 +171,73 @@ async function takesWhatIsDropped() {
   await page.close();
 }
 
+/** An ONNX model: y is x in the shape that the input `sizes` says, and `new` is the next `old`. */
+function reshapingModel() {
+  const sizeOf = (count) => (count < 128 ? [count] : [128 + (count % 128), count >> 7]);
+  const bytes = (field, content) => [8 * field + 2, ...sizeOf(content.length), ...content];
+  const text = (field, content) => bytes(field, [...Buffer.from(content)]);
+  const number = (field, value) => [8 * field, value];
+  const node = (type, inputs, output) =>
+    bytes(1, [...inputs.flatMap((it) => text(1, it)), ...text(2, output), ...text(4, type)]);
+  const value = (field, name, type, size) => {
+    const shape = bytes(2, bytes(1, number(1, size)));
+    return bytes(field, [...text(1, name), ...bytes(2, bytes(1, [...number(1, type), ...shape]))]);
+  };
+  const [input, output, float, int64] = [11, 12, 1, 7];
+  const graph = [
+    ...node("Reshape", ["x", "sizes"], "s"),
+    ...node("Softmax", ["s"], "y"),
+    ...node("Add", ["x", "old"], "new"),
+    ...text(2, "g"),
+    ...value(input, "x", float, 24),
+    ...value(input, "sizes", int64, 2),
+    ...value(input, "old", float, 24),
+    ...value(output, "new", float, 24),
+    ...bytes(output, text(1, "y")),
+  ];
+  return Buffer.from([...number(1, 8), ...bytes(7, graph), ...bytes(8, number(2, 17))]);
+}
+
+/** A model that wants a value is refused at the field for values; with it, and with state, it is planned. */
+async function asksForValues() {
+  const page = await open();
+  const model = join(folder, "reshaping.onnx");
+  writeFileSync(model, reshapingModel());
+  const marked = () =>
+    page.locator("input[aria-invalid]").evaluateAll((all) => all.map((it) => it.id).join());
+  await page.setInputFiles("#file", model);
+  const { error } = await outcome(page);
+  expect(`a value is missing: ${error}`, error.includes("--value sizes=..."));
+  expect(
+    `the field has the focus, and ${await marked()} are marked`,
+    (await marked()).includes("values") &&
+      (await page.evaluate(() => document.activeElement.hasAttribute("aria-invalid"))),
+  );
+  if (pictures) await page.screenshot({ path: join(pictures, "value-missing.png") });
+  await expectAccessible(page, "a value is missing");
+  await page.fill("#values", "sizes=4,6");
+  await page.fill("#states", "new=old");
+  await page.keyboard.press("Enter");
+  const { status } = await outcome(page);
+  const expected = planned(model, "--value", "sizes=4,6", "--state", "new=old");
+  expect(`it has peak ${expected.peak}: ${status}`, peakIn(status) === expected.peak);
+  expect(`then ${await marked()} is not marked`, (await marked()) === "");
+  const report = page.frameLocator("iframe");
+  await report.getByText("Your peak").waitFor();
+  expect(
+    "the report has the command",
+    (await report.locator("body").innerText()).includes(
+      "stowage plan reshaping.onnx --value sizes=4,6 --state new=old",
+    ),
+  );
+  if (pictures) await page.screenshot({ path: join(pictures, "values.png") });
+  await page.fill("#states", "new");
+  await page.keyboard.press("Enter");
+  await page.locator(".problem").waitFor();
+  expect(`the state is wrong: ${await marked()}`, (await marked()) === "states");
+  await page.close();
+}
+
 async function canBeStopped() {
   const page = await open();
   const lines = ["id,lower,upper,size"];
@@ -220,6 +290,7 @@ async function looksWell() {
 try {
   await isUsedByKeyboard();
   await takesWhatIsDropped();
+  await asksForValues();
   await canBeStopped();
   await looksWell();
   await plansAsTheCommand();

@@ -175,9 +175,9 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
                "Print the loop nest of a streamed plan; needs --layout ring")
       ->group(group);
   add(app, "--fit", command.fit,
-      "NAME of a dimension: the largest size for which one plan for every size up to it fits --capacity; "
-      "--dim "
-      "NAME=A..B limits the search. FIRST,NAME: a table of the largest NAME for each FIRST, those of --dim "
+      "NAME of a dimension: the largest size for which one plan for every size up to it fits --capacity, or "
+      "with --stream, a size that fits alone; --dim NAME=A..B limits the search. FIRST,NAME: a table of the "
+      "largest NAME for each FIRST, those of --dim "
       "FIRST=1,2,4 or powers of two");
   add(app, "--offsets", command.offsets,
       "constant: of a range of sizes, all have the same offsets; symbolic: offsets are functions of the "

@@ -44,28 +44,28 @@ nlohmann::json row_json(const FitQuestion& question, const FrontierRow& row, Byt
   if (row.fit.largest) {
     json[question.second] = *row.fit.largest;
     json["peak"] = row.fit.peak;
+    json["alone"] = row.fit.is_alone;
   }
   if (row.fit.next) {
     json["next"] = row.fit.next->size;
     json["why"] = base::as_utf8(why_not(*row.fit.next, capacity));
   }
-  json["interrupted"] = row.fit.interrupted;
+  json["interrupted"] = row.fit.interrupted || row.fit.is_cut_short;
   return json;
 }
 
 void print_table(const FitQuestion& question, const std::vector<FrontierRow>& rows,
                  const PlanOptions& options, std::ostream& out) {
   const Bytes capacity = limit_of(options);
-  const std::string first = base::visible(question.first), second = base::visible(question.second) + " up to";
+  const std::string first = base::visible(question.first);
+  const std::string second = base::visible(question.second) + (options.stream ? "" : " up to");
   base::print(out, "{:>{}}  {:>{}}  {:>14}\n", first, std::max<std::size_t>(8, first.size()), second,
               std::max<std::size_t>(12, second.size()), "bytes");
   for (const FrontierRow& row : rows) {
     const std::string size = row.fit.largest ? std::to_string(*row.fit.largest) : "-";
     const std::string peak = row.fit.largest ? std::to_string(row.fit.peak) : "-";
-    const std::string why = !row.rejected.empty() ? "the model rejects it: " + row.rejected
-                            : row.fit.next        ? why_not(*row.fit.next, capacity)
-                            : row.fit.interrupted ? "interrupted"
-                                                  : "the largest size of the range";
+    const std::string why = row.rejected.empty() ? why_largest(row.fit, question.range, capacity)
+                                                 : "the model rejects it: " + row.rejected;
     base::print(out, "{:>{}}  {:>{}}  {:>14}  {}\n", row.first, std::max<std::size_t>(8, first.size()), size,
                 std::max<std::size_t>(12, second.size()), peak, base::visible(why));
   }
@@ -154,6 +154,16 @@ std::string why_not(const SizedPeak& next, Bytes capacity) {
                      next.size, next.peak, how, next.lower_bound);
 }
 
+std::string why_largest(const SizeFit& fit, const GivenSize& range, Bytes capacity) {
+  constexpr std::string_view cut = "the search was cut short, so a longer --time-limit may find more";
+  if (fit.next)
+    return why_not(*fit.next, capacity) + (fit.is_cut_short ? fmt::format("; {}", cut) : std::string());
+  if (fit.interrupted) return "interrupted before larger sizes were tried";
+  if (fit.is_cut_short) return std::string(cut);
+  if (*fit.largest > range.most - range.step) return "that is the largest size of the range";
+  return fmt::format("there was no time to plan {} alone", *fit.largest + range.step);
+}
+
 ExitStatus show_frontier(const PlanCommand& command, const PlanOptions& options, const ReadTexts& read) {
   std::vector<base::OutputFile> outputs;
   for (const WantedFile& file : command.files()) {
@@ -198,6 +208,11 @@ ExitStatus show_frontier(const PlanCommand& command, const PlanOptions& options,
     print_table(question, rows, options, summary_stream(is_taken));
   }
   flush_output();
+  if (rows.size() < question.firsts.size() &&
+      (rows.empty() || rows.back().fit.largest || !rows.back().rejected.empty()))
+    base::print(std::cerr, "stowage: fit: {} before {}={} was tried\n",
+                watch.stop().stop_requested() ? "interrupted" : "the time limit ended", question.first,
+                question.firsts[rows.size()]);
   if (rows.empty() || rows[0].fit.largest || !rows[0].rejected.empty()) return ExitStatus::done;
   base::print(std::cerr,
               "stowage: fit: not even the smallest sizes fit: with {}={}, {}; in place of --fit, --dim {}={} "

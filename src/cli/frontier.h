@@ -42,6 +42,9 @@ using ReadTexts = std::function<Input(const ModelTexts& texts)>;
 /// What proves that a size does not fit, or what is missing.
 [[nodiscard]] std::string why_not(const SizedPeak& next, Bytes capacity);
 
+/// Why the largest size is the largest, and what was cut short.
+[[nodiscard]] std::string why_largest(const SizeFit& fit, const GivenSize& range, Bytes capacity);
+
 /// `stowage plan` with --fit and two dimensions: a table, or the files and JSON that the command asks for.
 [[nodiscard]] ExitStatus show_frontier(const PlanCommand& command, const PlanOptions& options,
                                        const ReadTexts& read);

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/frontier.h"
@@ -30,6 +31,8 @@
 
 namespace stowage::cli {
 namespace {
+
+constexpr double share_of_fit = 2.0 / 3;  // of the time limit; the rest is for the plan
 
 /// Reads the only model of a command.
 Input read_model(const PlanCommand& command, const PlanOptions& options, const ImportOptions& given) {
@@ -109,22 +112,25 @@ std::string words_of(const std::vector<std::string>& names, std::int64_t size) {
 
 void print_fit(const std::string& name, const GivenSize& range, const SizeFit& fit,
                const PlanOptions& options) {
-  const Bytes capacity = limit_of(options);
+  const std::string why = why_largest(fit, range, limit_of(options));
   if (!fit.largest) {
     base::print(std::cerr, "stowage: fit: no size of {} fits; {}; the plan is for this size\n",
-                base::quoted(name), why_not(*fit.next, capacity));
+                base::quoted(name), why);
     return;
   }
-  base::print(std::cerr, "stowage: fit: every size of {} from {} to {}{} fits, {} bytes; {}\n",
-              base::quoted(name), *range.least, *fit.largest,
-              range.step > 1 ? fmt::format(" in steps of {}", range.step) : "", fit.peak,
-              fit.next          ? why_not(*fit.next, capacity)
-              : fit.interrupted ? "interrupted before larger sizes were tried"
-                                : "that is the largest size of the range");
-  if (!fit.larger.empty())
-    base::print(std::cerr,
-                "stowage: fit: larger sizes that fit alone: {} (of {} that were tried, up to {})\n",
-                fmt::format("{}", fmt::join(fit.larger, ", ")), fit.singles, fit.last_single);
+  if (fit.is_alone) {
+    base::print(std::cerr, "stowage: fit: {}={} fits{}, {} bytes, with a plan for this size alone; {}\n",
+                base::visible(name), *fit.largest, fit.by_rows ? " by rows" : "", fit.peak, why);
+  } else {
+    base::print(std::cerr, "stowage: fit: every size of {} from {} to {}{} fits, {} bytes; {}\n",
+                base::quoted(name), *range.least, *fit.largest,
+                range.step > 1 ? fmt::format(" in steps of {}", range.step) : "", fit.peak, why);
+  }
+  if (fit.larger.empty() && (fit.untried == 0 || fit.singles == 0)) return;
+  base::print(
+      std::cerr, "stowage: fit: larger sizes that fit alone: {} (of {} that were tried, up to {}{})\n",
+      fit.larger.empty() ? "none" : fmt::format("{}", fmt::join(fit.larger, ", ")), fit.singles,
+      fit.last_single, fit.untried > 0 ? fmt::format("; there was no time for {} others", fit.untried) : "");
 }
 
 /// Whether the model can be read with a size.
@@ -333,7 +339,9 @@ ReadTexts reader_of(const PlanCommand& command, const PlanOptions& options) {
   return [&](const ModelTexts& texts) { return read_model(command, options, parse_model_options(texts)); };
 }
 
-void fit_dimension(PlanCommand& command, const PlanOptions& options) {
+std::chrono::duration<double> fit_dimension(PlanCommand& command, const PlanOptions& options) {
+  const auto limit = options.solve.time_limit;
+  const base::Deadline deadline(limit);
   const ReadTexts read = reader_of(command, options);
   FitQuestion question = parse_fit(command.fit, command.model);
   if (!question.has_range)
@@ -342,11 +350,15 @@ void fit_dimension(PlanCommand& command, const PlanOptions& options) {
   const InterruptWatch watch;  // an interrupt keeps the largest size so far
   PlanOptions with_stop = options;
   with_stop.solve.stop = watch.stop();
+  with_stop.solve.time_limit = deadline.part(share_of_fit).left();
   const SizeFit fit = answers_to(question, read, with_stop)[0].fit;
   print_fit(question.second, question.range, fit, options);
   const std::int64_t least = *question.range.least;
-  command.model = question.at(std::nullopt, fit.largest ? GivenSize(least, *fit.largest, question.range.step)
-                                                        : GivenSize(least, least));
+  const std::int64_t most = fit.largest.value_or(least);
+  command.model =
+      question.at(std::nullopt, fit.is_alone || most == least ? GivenSize(most, most)
+                                                              : GivenSize(least, most, question.range.step));
+  return std::max(deadline.left(), limit * (1 - share_of_fit));
 }
 
 }  // namespace stowage::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "cli/commands.h"
@@ -20,7 +21,8 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
 [[nodiscard]] ReadTexts reader_of(const PlanCommand& command, const PlanOptions& options);
 
 /// Finds the largest size that --fit asks for, prints what was found to standard error, and makes the range up to it one
-/// of the command's sizes; if no size fits, the smallest. Throws UsageError for options that do not go with --fit.
-void fit_dimension(PlanCommand& command, const PlanOptions& options);
+/// of the command's sizes, or by rows the size itself; if no size fits, the smallest. Returns what is left of the time limit
+/// for the plan, at least a third. Throws UsageError for options that do not go with --fit.
+[[nodiscard]] std::chrono::duration<double> fit_dimension(PlanCommand& command, const PlanOptions& options);
 
 }  // namespace stowage::cli

@@ -284,7 +284,8 @@ ExitStatus run_plan(const PlanCommand& given) {
     throw UsageError("--runtime and --kernels are options of `stowage tflm`");
   }
   if (fits_two_dimensions(command)) return show_frontier(command, options, reader_of(command, options));
-  if (!command.fit.empty()) fit_dimension(command, options);
+  const auto time_limit = options.solve.time_limit;
+  if (!command.fit.empty()) options.solve.time_limit = fit_dimension(command, options);
   std::vector<Input> inputs = tflm ? tflm->inputs() : inputs_of(command, options);
   print_notes(inputs);
   expect_what_if(command, inputs);
@@ -297,6 +298,7 @@ ExitStatus run_plan(const PlanCommand& given) {
   const bool is_kept = inputs.size() > 1 || !command.offsets.empty() || !files_of(files, Holds::page).empty();
   const PlanResult result = is_kept ? make_plan(inputs, options) : make_plan(std::move(inputs[0]), options);
   clear_progress_line();
+  options.solve.time_limit = time_limit;
   note_nearness(result);
   if (!result.faults.empty()) return report_own_fault(result);
   const std::optional<FoundFunctions> functions = functions_for(command, inputs[0], options, result.plan);

@@ -22,12 +22,14 @@
 
 #include "base/percent.h"
 #include "base/text.h"
+#include "report/columns.h"
 #include "report/difference_data.h"
 
 namespace stowage {
 namespace {
 
 using exporting::Json;
+using report::Table;
 
 void add(PlanDifference& difference, std::string name, std::optional<std::int64_t> before,
          std::optional<std::int64_t> after) {
@@ -277,12 +279,18 @@ Bytes bytes_changed(const ChangedBuffer& it) {
   return std::abs((it.after ? it.after->size : 0) - (it.before ? it.before->size : 0));
 }
 
-/// What changed, in words.
+/// An entry of a list: a buffer, or a tensor in row blocks.
 struct Change {
-  std::string name{};
-  std::string what{};
+  const ChangedBuffer* buffer = nullptr;
+  const ChangedTensor* tensor = nullptr;
   Bytes bytes = 0;  ///< By which sizes differ.
 };
+
+std::string shown(const Change& it) { return it.tensor != nullptr ? shown(*it.tensor) : shown(*it.buffer); }
+
+const std::string& name_of(const Change& it) {
+  return it.tensor != nullptr ? it.tensor->name : it.buffer->id;
+}
 
 /// Buffers that are no row blocks, tensors in row blocks, and how many of them changed.
 struct Changes {
@@ -296,12 +304,12 @@ Changes changes_of(const PlanDifference& difference) {
   std::set<std::string_view> in_rows;
   for (const ChangedTensor& it : difference.in_rows) {
     in_rows.insert(it.name);
-    changes.all.push_back({it.name, shown(it), std::abs(it.after.bytes - it.before.bytes)});
+    changes.all.push_back({.tensor = &it, .bytes = std::abs(it.after.bytes - it.before.bytes)});
   }
   for (const ChangedBuffer& it : difference.buffers) {
     if (in_rows.contains(tensor_of(it.id))) continue;
     others.push_back(it);
-    changes.all.push_back({it.id, shown(it), bytes_changed(it)});
+    changes.all.push_back({.buffer = &it, .bytes = bytes_changed(it)});
   }
   std::ranges::stable_sort(changes.all, std::ranges::greater{}, &Change::bytes);
   changes.counts = counts_of(others);
@@ -311,17 +319,6 @@ Changes changes_of(const PlanDifference& difference) {
 }
 
 constexpr std::size_t most_in_text = 20;
-constexpr std::size_t most_on_page = 200;
-
-/// Up to so many, those whose sizes differ most first.
-std::vector<const ChangedBuffer*> largest_of(const PlanDifference& difference, std::size_t most) {
-  std::vector<const ChangedBuffer*> largest;
-  for (const ChangedBuffer& it : difference.buffers) largest.push_back(&it);
-  std::ranges::stable_sort(largest, std::ranges::greater{},
-                           [](const ChangedBuffer* it) { return bytes_changed(*it); });
-  largest.resize(std::min(largest.size(), most));
-  return largest;
-}
 
 void write_text(const PlanDifference& difference, std::ostream& out) {
   std::size_t width = 8;
@@ -333,7 +330,7 @@ void write_text(const PlanDifference& difference, std::ostream& out) {
   fmt::print(out, "{:{}}  {}\n", "buffers", width, changes.counts);
   const std::size_t count = std::min(changes.all.size(), most_in_text);
   for (const Change& it : std::span(changes.all).first(count))
-    fmt::print(out, "{:{}}  {}  {}\n", "", width, base::visible(it.name), it.what);
+    fmt::print(out, "{:{}}  {}  {}\n", "", width, base::visible(name_of(it)), shown(it));
   if (count < changes.all.size())
     fmt::print(out, "{:{}}  and {} more\n", "", width, changes.all.size() - count);
   fmt::print(out, "{:{}}  {}\n", "order", width, order_of(difference));
@@ -359,7 +356,7 @@ void write_markdown(const PlanDifference& difference, std::ostream& out) {
   fmt::print(out, "\n| buffer | change |\n|---|---|\n");
   const std::size_t count = std::min(changes.all.size(), most_in_text);
   for (const Change& it : std::span(changes.all).first(count))
-    fmt::print(out, "| {} | {} |\n", code(it.name), it.what);
+    fmt::print(out, "| {} | {} |\n", code(name_of(it)), shown(it));
   if (count < changes.all.size()) fmt::print(out, "\nand {} more\n", changes.all.size() - count);
 }
 
@@ -383,6 +380,15 @@ Json numbers_of(const PlanDifference& difference) {
   Json numbers = Json::array();
   for (const ChangedNumber& it : difference.numbers)
     numbers.push_back({{"name", it.name}, {"before", number(it.before)}, {"after", number(it.after)}});
+  return numbers;
+}
+
+using BufferNumbers = std::map<std::string_view, std::int64_t>;
+
+BufferNumbers numbers_of(const Plan& plan) {
+  BufferNumbers numbers;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b)
+    numbers.emplace(plan.buffers[b].id, static_cast<std::int64_t>(b));
   return numbers;
 }
 
@@ -444,14 +450,33 @@ void write_difference(const PlanDifference& difference, DifferenceForm form, std
   }
 }
 
-exporting::Json report::data_of(const PlanDifference& difference) {
-  Json buffers = Json::array();
-  for (const ChangedBuffer* const it : largest_of(difference, most_on_page)) buffers.push_back(json_of(*it));
-  return {{"numbers", numbers_of(difference)},
-          {"counts", counts_of(difference.buffers)},
-          {"order", order_of(difference)},
-          {"changed", difference.buffers.size()},
-          {"buffers", std::move(buffers)}};
+exporting::Json report::data_of(const PlanDifference& difference, const Plan& before, const Plan& after) {
+  const BufferNumbers old = numbers_of(before), now = numbers_of(after);
+  std::map<std::string_view, std::vector<const ChangedBuffer*>> in_rows;
+  for (const ChangedTensor& it : difference.in_rows) in_rows[it.name];
+  for (const ChangedBuffer& it : difference.buffers) {
+    if (const auto found = in_rows.find(tensor_of(it.id)); found != in_rows.end())
+      found->second.push_back(&it);
+  }
+  Table entries{"tensor", "buffers"}, buffers{"before", "after"};
+  Json tensors = Json::array();
+  const auto add_buffer = [&](const ChangedBuffer& it) {
+    buffers.add({it.before ? old.at(it.id) : -1, it.after ? now.at(it.id) : -1});
+  };
+  const Changes changes = changes_of(difference);
+  for (const Change& it : changes.all) {
+    if (it.tensor == nullptr) {
+      entries.add({-1, 1});
+      add_buffer(*it.buffer);
+      continue;
+    }
+    const std::vector<const ChangedBuffer*>& own = in_rows.at(it.tensor->name);
+    entries.add({static_cast<std::int64_t>(tensors.size()), static_cast<std::int64_t>(own.size())});
+    tensors.push_back(json_of(*it.tensor));
+    for (const ChangedBuffer* const buffer : own) add_buffer(*buffer);
+  }
+  return {{"numbers", numbers_of(difference)}, {"counts", changes.counts},  {"order", order_of(difference)},
+          {"tensors", std::move(tensors)},     {"entries", entries.json()}, {"buffers", buffers.json()}};
 }
 
 }  // namespace stowage

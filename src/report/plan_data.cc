@@ -28,30 +28,6 @@ std::string text_of(const std::optional<Shape>& shape) {
   return text.empty() ? "scalar" : text;
 }
 
-/// Columns of one length, with their names.
-class Table {
- public:
-  Table(std::initializer_list<const char*> names)
-      : names_(names.begin(), names.end()), columns_(names.size()) {}
-
-  void add(std::initializer_list<std::int64_t> row) {
-    std::size_t i = 0;
-    for (const std::int64_t value : row) columns_[i++].add(value);
-    ++rows_;
-  }
-  [[nodiscard]] Json json() const {
-    Json json{{"rows", rows_}};
-    for (std::size_t i = 0; i < names_.size(); ++i) json[names_[i]] = columns_[i].text();
-    return json;
-  }
-  [[nodiscard]] std::int64_t rows() const { return rows_; }
-
- private:
-  std::vector<std::string> names_;
-  std::vector<Column> columns_;
-  std::int64_t rows_ = 0;
-};
-
 Json column_of(std::span<const std::int64_t> values) {
   Column column;
   for (const std::int64_t value : values) column.add(value);

@@ -37,7 +37,10 @@ void write_report(std::span<const ReportedPlan> plans, const ReportOptions& opti
                        {"plans", exporting::Json::array()}};
   for (const ReportedPlan& reported : plans)
     data["plans"].push_back(report::data_of(reported, plans.size() == 1 ? options.command : std::string()));
-  if (plans.size() == 2) data["difference"] = report::data_of(difference_of(plans[0].plan, plans[1].plan));
+  if (plans.size() == 2) {
+    const Plan &before = plans[0].plan, &after = plans[1].plan;
+    data["difference"] = report::data_of(difference_of(before, after), before, after);
+  }
   const std::string_view page = report::page();
   const std::size_t mark = page.find(report::data_mark);
   out << page.substr(0, mark);

@@ -51,6 +51,8 @@ cli::PlanTexts plan_texts(const Question& question) {
 ImportOptions import_options(const Question& question) {
   cli::ModelTexts texts;
   texts.dims = words_of(question.sizes);
+  texts.values = words_of(question.values);
+  texts.states = words_of(question.states);
   return cli::parse_model_options(texts);
 }
 
@@ -59,7 +61,12 @@ std::string command_of(const Question& question) {
   std::string command = "stowage plan " + cli::shell_word(question.name);
   if (!question.capacity.empty()) command += " --capacity " + cli::shell_word(question.capacity);
   if (!question.seconds.empty()) command += " --time-limit " + cli::shell_word(question.seconds);
-  for (const std::string& size : words_of(question.sizes)) command += " --dim " + cli::shell_word(size);
+  const auto add_all = [&](std::string_view flag, const std::string& words) {
+    for (const std::string& it : words_of(words)) command += fmt::format(" {} {}", flag, cli::shell_word(it));
+  };
+  add_all("--dim", question.sizes);
+  add_all("--value", question.values);
+  add_all("--state", question.states);
   return question.by_rows ? command + " --stream" : command;
 }
 

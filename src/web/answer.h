@@ -14,6 +14,8 @@ struct Question {
   std::string capacity{};    ///< As --capacity takes it; empty: none.
   std::string seconds{};     ///< As --time-limit takes it; empty: its default.
   std::string sizes{};       ///< NAME=SIZE as --dim takes it, separated by spaces; empty: none.
+  std::string values{};      ///< INPUT=ELEMENTS as --value takes it, separated by spaces; empty: none.
+  std::string states{};      ///< OUTPUT=INPUT as --state takes it, separated by spaces; empty: none.
   bool by_rows = false;      ///< As --stream.
 };
 

@@ -36,12 +36,14 @@ std::string next(std::string_view& texts) {
 
 extern "C" {
 
-/// Plans a file. `fields` are texts, each with a byte 0 behind it: name, capacity, seconds, sizes, and "rows" or nothing.
+/// Plans a file. `fields` are texts, each with a byte 0 behind it: name, capacity, seconds, sizes, values, states, and "rows"
+/// or nothing.
 [[clang::export_name("plan")]] void page_plan(const char* bytes, std::size_t bytes_size, const char* fields,
                                               std::size_t fields_size) {
   std::string_view texts(fields, fields_size);
   stowage::web::Question question{.bytes = {bytes, bytes_size}};
-  for (std::string* const field : {&question.name, &question.capacity, &question.seconds, &question.sizes})
+  for (std::string* const field : {&question.name, &question.capacity, &question.seconds, &question.sizes,
+                                   &question.values, &question.states})
     *field = next(texts);
   question.by_rows = next(texts) == "rows";
   last = stowage::web::answer(question, [](std::string_view what, double fraction) {

@@ -340,6 +340,45 @@ TEST(CliOpenSizes, ThatFitNothingMissTheCapacity) {
                             "--dim batch=1 --dim seq=1 says what may help"});
 }
 
+/// Windows over n rows, which have many channels only in between.
+std::string rows_of_channels() {
+  return testing::onnx_model(
+             {.nodes = {testing::node("Conv", {"x", "wide"}, {"a"}), testing::node("Relu", {"a"}, {"b"}),
+                        testing::node("Conv", {"b", "narrow"}, {"c"}),
+                        testing::node("GlobalAveragePool", {"c"}, {"y"})},
+              .inputs = {tensor_value("x", {1, 2, "n", 8})},
+              .outputs = {testing::untyped_value("y")},
+              .initializers = {testing::zeros("wide", {16, 2, 3, 3}),
+                               testing::zeros("narrow", {2, 16, 3, 3})}})
+      .SerializeAsString();
+}
+
+TEST(CliOpenSizes, ThatFitByRowsHaveAPlanByRows) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", rows_of_channels());
+  const auto fit = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"plan", "net.onnx", "--fit", "n", "--dim", "n=5..60", "--capacity", "6000"});
+    return run_stowage(directory.path(), more);
+  };
+  const ProcessResult rows = fit({"--stream"});
+  EXPECT_EQ(rows.status, 0) << rows.errors;
+  expect_says(rows.errors, {"fit: n=", " fits by rows, ", " bytes, with a plan for this size alone; "});
+  expect_says(rows.output, {"streamed ", "multiplies 1.000 times"});
+  const ProcessResult cut = fit({"--stream", "--time-limit", "0"});
+  EXPECT_EQ(cut.status, 0) << cut.errors;
+  expect_says(cut.errors,
+              {"fit: n=5 fits, ", "the search was cut short, so a longer --time-limit may find more"});
+  expect_says(fit({"--time-limit", "0"}).errors,
+              {"every size of 'n' from 5 to 5 fits", "the search was cut short"});
+}
+
+TEST(CliOpenSizes, OfATableEndWithTheTime) {
+  const ProcessResult table = planned({"--fit", "batch,seq", "--capacity", "64KiB", "--time-limit", "0"});
+  EXPECT_EQ(table.status, 0) << table.errors;
+  expect_says(table.output, {"the search was cut short"});
+  expect_says(table.errors, {"fit: the time limit ended before batch=2 was tried"});
+}
+
 /// A window that takes no fewer than 512 samples, and parts of 4.
 std::string windows(const char* axis) {
   return testing::onnx_model({.nodes = {testing::node("Conv", {"x", "w"}, {"y"})},

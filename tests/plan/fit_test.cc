@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "onnx_models.h"
 #include "stowage/error.h"
 #include "stowage/frontier.h"
+#include "stowage/network.h"
 #include "stowage/planner.h"
 
 namespace stowage {
@@ -115,6 +118,77 @@ TEST(FitSize, ThrowsIfTheSmallestIsRejected) {
   EXPECT_THROW((void)fit_size(read, {1, 9}, within(64)), Error);
 }
 
+/// Two convolutions over n rows, of which the first widens the channels.
+std::string widened_windows() {
+  return onnx_model({.nodes = {node("Conv", {"x", "wide"}, {"a"}), node("Relu", {"a"}, {"b"}),
+                               node("Conv", {"b", "narrow"}, {"c"}), node("GlobalAveragePool", {"c"}, {"y"})},
+                     .inputs = {tensor_value("x", {1, 2, "n", 8})},
+                     .outputs = {untyped_value("y")},
+                     .initializers = {testing::zeros("wide", {16, 2, 3, 3}),
+                                      testing::zeros("narrow", {2, 16, 3, 3})}})
+      .SerializeAsString();
+}
+
+/// Operators with open sizes run as wholes, so a size that fits by rows has a plan for it alone.
+TEST(FitSize, ByRowsIsOfPlansByRows) {
+  const std::string content = widened_windows();
+  const ReadWithSize read = [&](const GivenSize& size) {
+    return parse_network(content, "net.onnx", {.dims = {{"n", size}}}).input;
+  };
+  const GivenSize range(5, 400);
+  PlanOptions options = within(6000);
+  const SizeFit whole = fit_size(read, range, options);
+  ASSERT_TRUE(whole.largest);
+  EXPECT_FALSE(whole.is_alone);
+  EXPECT_FALSE(whole.by_rows);
+  options.stream.emplace();
+  const SizeFit rows = fit_size(read, range, options);
+  ASSERT_TRUE(rows.largest);
+  EXPECT_TRUE(rows.is_alone);
+  EXPECT_TRUE(rows.by_rows);
+  EXPECT_TRUE(rows.larger.empty());
+  EXPECT_GT(*rows.largest, *whole.largest + 1);
+  EXPECT_LT(*rows.largest, range.most);
+  const PlanResult result = make_plan(read({*rows.largest, *rows.largest}), options);
+  EXPECT_EQ(result.outcome, Outcome::fits);
+  EXPECT_TRUE(is_streamed(result.plan));
+  EXPECT_TRUE(rows.next || rows.is_cut_short);
+}
+
+/// All plans share the time: without any there is one plan, and what is missing is said.
+TEST(FitSize, MakesOnePlanWithoutTime) {
+  PlanOptions options = within(4000);
+  options.solve.effort.reset();
+  options.solve.time_limit = std::chrono::seconds(0);
+  const ReadWithSize read = reader_of(joined_channels());
+  EXPECT_GT(fit_size(read, {1, 4096}, within(4000)).plans, 1);
+  for (const bool by_rows : {false, true}) {
+    if (by_rows) options.stream.emplace();
+    const SizeFit fit = fit_size(read, {1, 4096}, options);
+    EXPECT_EQ(fit.plans, 1);
+    EXPECT_EQ(fit.largest, 1);
+    EXPECT_FALSE(fit.next);
+    EXPECT_TRUE(fit.is_cut_short);
+    EXPECT_FALSE(fit.interrupted);
+  }
+}
+
+/// A reading takes longer than all the time: after the first plan there is no other.
+TEST(FitSize, SharesTheTimeWithReading) {
+  const ReadWithSize read_model = reader_of(joined_channels());
+  int readings = 0;
+  PlanOptions options = within(4000);
+  options.solve.effort.reset();
+  options.solve.time_limit = std::chrono::milliseconds(5);
+  const ReadWithSize read = [&](const GivenSize& size) {
+    ++readings;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return read_model(size);
+  };
+  EXPECT_TRUE(fit_size(read, {1, 4096}, options).is_cut_short);
+  EXPECT_EQ(readings, 1);
+}
+
 /// The oracle: every pair of sizes of a small grid.
 TEST(FitFrontier, EqualsASearchOverAllPairs) {
   const std::string content =
@@ -141,6 +215,18 @@ TEST(FitFrontier, EqualsASearchOverAllPairs) {
   }
   EXPECT_FALSE(rows.back().fit.largest) << "it ends at the first that does not fit";
   EXPECT_LT(rows.size(), firsts.size());
+}
+
+TEST(FitFrontier, EndsWithTheTime) {
+  PlanOptions options = within(4000);
+  options.solve.effort.reset();
+  options.solve.time_limit = std::chrono::seconds(0);
+  const ReadWithSize read = reader_of(joined_channels());
+  const std::vector<std::int64_t> firsts{1, 2, 3};
+  const std::vector<FrontierRow> rows =
+      fit_frontier([&](std::int64_t, const GivenSize& size) { return read(size); }, firsts, {1, 64}, options);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].fit.is_cut_short);
 }
 
 TEST(PeaksAt, AreThoseOfPlans) {

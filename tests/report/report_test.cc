@@ -106,6 +106,22 @@ Input two_branches() {
       "branches.json");
 }
 
+/// Windows over 8 rows, as in examples/windows.json.
+Input windows_over_rows() {
+  return parse_input(
+      R"({"format":"stowage-graph","version":1,"tensors":[)"
+      R"({"name":"x","dtype":"int8","shape":[8,16]},{"name":"a","dtype":"int8","shape":[8,32]},)"
+      R"({"name":"b","dtype":"int8","shape":[4,32]},{"name":"y","dtype":"int8","shape":[4,8]}],)"
+      R"("subgraphs":[{"inputs":["x"],"outputs":["y"],"operators":[)"
+      R"({"type":"Conv","inputs":["x"],"outputs":["a"],"multiplies":12288,)"
+      R"("row_axes":[{"axis":0,"reads":[{"input":0,"axis":0,"offset":-1,"taps":3}]}]},)"
+      R"({"type":"Conv","inputs":["a"],"outputs":["b"],"multiplies":12288,)"
+      R"("row_axes":[{"axis":0,"reads":[{"input":0,"axis":0,"scale":2,"taps":3}]}]},)"
+      R"({"type":"Conv","inputs":["b"],"outputs":["y"],"multiplies":1024,)"
+      R"("row_axes":[{"axis":0,"reads":[{"input":0,"axis":0}]}]}]}]})",
+      "windows.json");
+}
+
 const Remedy* find(const std::vector<Remedy>& remedies, Verdict verdict, std::string_view what) {
   const auto it = std::ranges::find_if(remedies, [&](const Remedy& remedy) {
     return remedy.verdict == verdict && remedy.what.find(what) != std::string::npos;
@@ -233,6 +249,45 @@ TEST(Report, ShowsPlansWithOtherOptionsInsteadOfTheirRemedies) {
   EXPECT_EQ(std::ranges::count_if(data["remedies"], [&](const json& it) { return it["what"] == tried.what; }),
             1);
   EXPECT_EQ(data["curves"][0]["points"][1], (json{{"value", "2 rows"}, {"bytes", 128}, {"is_plan", false}}));
+}
+
+/// Of a plan of whole operators and one by rows, as the text of the difference has it: an entry for each tensor in row
+/// blocks, with all its buffers.
+TEST(Report, GroupsRowBlocksOfATensor) {
+  const Input input = windows_over_rows();
+  PlanOptions options{.alignment = 16};
+  const Plan whole = plan_of(input, options);
+  options.stream = StreamOptions{.layout = StreamLayout::granules};
+  options.io = Io::rows;
+  const Plan rows = plan_of(input, options);
+  std::ostringstream out;
+  write_report(std::vector<ReportedPlan>{{.plan = whole}, {.plan = rows}}, {.version = "1"}, out);
+  const json difference = data_in(out.str())["difference"];
+  EXPECT_EQ(difference["entries"]["rows"], 4);
+  EXPECT_EQ(decoded(difference["entries"]["tensor"]), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_NE(difference["counts"].get<std::string>().find("; 4 tensors in other row blocks"),
+            std::string::npos);
+  const std::vector<std::int64_t> counts = decoded(difference["entries"]["buffers"]);
+  const std::vector<std::int64_t> before = decoded(difference["buffers"]["before"]);
+  const std::vector<std::int64_t> after = decoded(difference["buffers"]["after"]);
+  std::size_t next = 0;
+  for (std::size_t e = 0; e < counts.size(); ++e) {
+    const json& tensor = difference["tensors"][e];
+    const auto name = tensor["name"].get<std::string>();
+    Bytes bytes = 0;
+    for (std::int64_t i = 0; i < counts[e]; ++i, ++next) {
+      EXPECT_TRUE(before[next] >= 0 || after[next] >= 0);
+      if (before[next] >= 0) {
+        EXPECT_EQ(whole.buffers[static_cast<std::size_t>(before[next])].id, name);
+      }
+      if (after[next] < 0) continue;
+      const Buffer& block = rows.buffers[static_cast<std::size_t>(after[next])];
+      EXPECT_TRUE(block.id.starts_with(name + "[")) << block.id;
+      bytes += block.size;
+    }
+    EXPECT_EQ(bytes, tensor["after"]["bytes"]) << name;
+  }
+  EXPECT_EQ(next, before.size());
 }
 
 TEST(Report, ShowsOnePlanOrTwo) {

@@ -4,12 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "onnx_models.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 
@@ -79,6 +81,42 @@ TEST(WebAnswer, TakesSizes) {
   const std::string model = example_bytes("classifier.onnx");
   EXPECT_EQ(answer({.bytes = model, .name = "classifier.onnx", .sizes = "rows=..4\tcolumns=2 "}).error,
             "--dim: the model has no symbolic dimension 'columns'");
+}
+
+TEST(WebAnswer, TakesValues) {
+  using testing::node, testing::tensor_value, testing::untyped_value;
+  const std::string model =
+      testing::onnx_model(
+          {.nodes = {node("Reshape", {"x", "sizes"}, {"s"}), node("Softmax", {"s"}, {"y"})},
+           .inputs = {tensor_value("x", {24}), tensor_value("sizes", {2}, onnx::TensorProto::INT64)},
+           .outputs = {untyped_value("y")}})
+          .SerializeAsString();
+  const Question question{.bytes = model, .name = "net.onnx"};
+  EXPECT_NE(answer(question).error.find("--value sizes=..."), std::string::npos) << answer(question).error;
+  Question with_value = question;
+  with_value.values = " sizes=4,6\n";
+  const Answer it = answer(with_value);
+  EXPECT_EQ(it.error, "");
+  EXPECT_NE(it.plan.find(R"("value":[4,6])"), std::string::npos) << it.plan;
+  EXPECT_NE(it.report.find("stowage plan net.onnx --value sizes=4,6"), std::string::npos);
+  with_value.values = "sizes=4,7";
+  EXPECT_NE(answer(with_value).error, "");
+}
+
+TEST(WebAnswer, TakesState) {
+  using testing::node, testing::tensor_value, testing::untyped_value;
+  const std::string model =
+      testing::onnx_model({.nodes = {node("Add", {"x", "old"}, {"new"}), node("Softmax", {"new"}, {"y"})},
+                           .inputs = {tensor_value("x", {64}), tensor_value("old", {64})},
+                           .outputs = {untyped_value("y"), untyped_value("new")}})
+          .SerializeAsString();
+  const Answer it = answer({.bytes = model, .name = "net.onnx", .states = "new=old"});
+  EXPECT_EQ(it.error, "");
+  EXPECT_NE(it.report.find("stowage plan net.onnx --state new=old"), std::string::npos);
+  EXPECT_TRUE(std::ranges::any_of(parse_plan(it.plan).buffers,
+                                  [](const Buffer& buffer) { return buffer.kind == TensorKind::state; }));
+  EXPECT_NE(answer({.bytes = model, .name = "net.onnx", .states = "new"}).error.find("--state"),
+            std::string::npos);
 }
 
 TEST(WebAnswer, StartsNoThread) {
