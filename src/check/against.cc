@@ -72,7 +72,7 @@ void check_moved(const NetworkSteps& part, Faults& faults) {
   if (std::find(part.is_moved.begin(), part.is_moved.end(), true) == part.is_moved.end()) return;
   const auto owners = owners_of(graph);
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    if (!part.is_moved[t]) continue;
+    if (!part.is_moved[t] || is_constant(graph.tensors[t].kind)) continue;
     const bool is_tied = std::any_of(graph.ties.begin(), graph.ties.end(),
                                      [&](const StateTie& tie) { return tie.input == t || tie.output == t; });
     if (owners[t] == std::size_t{0} && !is_tied) continue;
@@ -225,15 +225,16 @@ std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, c
   return joined;
 }
 
-/// No step writes weights; no other tensor may use the bytes of their views. Where rows run, all steps may read them;
-/// those of equal data are held once. Lives are on the clock of the buffer.
+/// No step writes weights; no other tensor may use the bytes of their views. Where rows run, all steps may read those in
+/// a memory for weights; those of equal data are held once. Lives are on the clock of the buffer.
 void hold_weights(const model::ClockTree& tree, Network& network, Faults& faults) {
   const NetworkSteps& part = network.part;
   for (TensorId t = 0; t < part.matched.size(); ++t) {
     if (!is_constant(network.graph().tensors[t].kind) || part.matched[t] == nullptr) continue;
     for (const View& view : part.matched[t]->views) {
       Lifetime life{std::min(view.life.lower, largest_value), std::min(view.life.upper, largest_value)};
-      if (part.is_by_rows) {
+      const MemoryRole role = part.plan->memories[part.plan->places[view.buffer].memory].memory.role;
+      if (part.is_by_rows && role == MemoryRole::weights) {
         const auto seen = tree.seen_from(part.plan->buffers[view.buffer].clock, part.span);
         if (!seen) {
           faults.push_back(
@@ -246,9 +247,17 @@ void hold_weights(const model::ClockTree& tree, Network& network, Faults& faults
       }
       KeptBytes& need = network.needs.all.emplace_back();
       need.tensor = t;
-      need.rows = part.all_rows(t);
       need.life = life;
-      put_in_whole(view, part.rows_of(t), need);
+      const TensorRows rows = part.rows_of(t);
+      need.rows = rows_in(view, rows);
+      if (view.rows) {
+        need.view = &view;
+        need.buffer = view.buffer;
+        need.first = view.offset;
+        need.step = rows.bytes;
+      } else {
+        put_in_whole(view, rows, need);
+      }
     }
   }
 }

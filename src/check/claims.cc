@@ -121,11 +121,10 @@ void check_traffic(const Plan& plan, Faults& faults) {
   }
 }
 
-/// Bytes read and written in working memory, each times the cost of its memory.
+/// Bytes read and written in each memory, times its cost.
 std::optional<std::int64_t> cost_of(const Plan& plan) {
   std::int64_t cost = 0;
   for (const PlannedMemory& memory : plan.memories) {
-    if (memory.memory.role == MemoryRole::weights) continue;
     const auto product = base::checked_multiply(memory.traffic, memory.memory.cost);
     const auto sum = product ? base::checked_add(cost, *product) : std::nullopt;
     if (!sum) return std::nullopt;
@@ -168,7 +167,9 @@ Shown shown_of(const Plan& plan, TensorKind kind) {
     if (tensor.tensor.kind == kind && is_placed && shown.placed)
       shown.placed = base::checked_add(*shown.placed, tensor.tensor.bytes);
     for (const View& view : tensor.views) {
-      if (plan.buffers[view.buffer].kind != kind) continue;
+      const MemoryRole role = plan.memories[plan.places[view.buffer].memory].memory.role;
+      const bool is_staged = role == MemoryRole::working && is_constant(kind);
+      if (plan.buffers[view.buffer].kind != kind || is_staged) continue;
       Bytes& bytes = largest[view.buffer];
       bytes = std::max(bytes, tensor.tensor.bytes);
     }

@@ -11,8 +11,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/checked.h"
@@ -140,22 +144,56 @@ bool is_for_weights(const Plan& plan, std::size_t buffer) {
   return plan.memories[plan.places[buffer].memory].memory.role == MemoryRole::weights;
 }
 
-void check_buffer(const Plan& plan, std::size_t b, Faults& faults) {
+/// Where constants are copied to: tensor and buffer, and the positions with what is copied.
+using Stagings = std::map<std::pair<std::size_t, std::size_t>, std::map<Position, std::optional<RowRange>>>;
+
+/// A constant, or rows of it, are copied from a memory for weights to another one.
+Stagings stagings_of(const Plan& plan, Faults& faults) {
+  Stagings stagings;
+  for (std::size_t c = 0; c < plan.clocks.size(); ++c) {
+    for (std::size_t at = 0; at < plan.clocks[c].steps.size(); ++at) {
+      const auto* const copy = std::get_if<Copy>(&plan.clocks[c].steps[at]);
+      if (copy == nullptr || !is_constant(plan.tensors[copy->tensor].tensor.kind)) continue;
+      if (!is_for_weights(plan, copy->from) || is_for_weights(plan, copy->to) || copy->block ||
+          plan.buffers[copy->to].clock != c) {
+        faults.push_back(
+            {FaultKind::format, fmt::format("step {} of clock {} copies {}, which is of kind {}, but not "
+                                            "from a memory for weights to another one of this clock",
+                                            at, c, name_of_tensor(plan.tensors[copy->tensor]),
+                                            name_of(plan.tensors[copy->tensor].tensor.kind))});
+      }
+      stagings[{copy->tensor, copy->to}].emplace(static_cast<Position>(at), copy->rows);
+    }
+  }
+  return stagings;
+}
+
+void check_buffer(const Plan& plan, std::size_t b, const std::set<std::size_t>& staged, Faults& faults) {
   const bool holds_constants = is_constant(plan.buffers[b].kind);
-  if (holds_constants == is_for_weights(plan, b)) return;
+  if (holds_constants ? staged.contains(b) || is_for_weights(plan, b) : !is_for_weights(plan, b)) return;
   faults.push_back({FaultKind::pin, fmt::format("{} is of kind {} and in {}, which is {} for weights",
                                                 name_of_buffer(plan, b), name_of(plan.buffers[b].kind),
                                                 name_of_memory(plan, plan.places[b].memory),
                                                 holds_constants ? "not" : "only")});
 }
 
-void check_tensor(const Plan& plan, const PlannedTensor& tensor, Faults& faults) {
+/// A constant in another memory is there from a copy on. Nothing else may be there then: see hold_weights.
+bool is_staged(const Plan& plan, std::size_t t, const View& view, const Stagings& stagings) {
+  const auto found = stagings.find({t, view.buffer});
+  if (found == stagings.end() || view.ring || view.block || is_for_weights(plan, view.buffer)) return false;
+  const auto copy = found->second.find(view.life.lower);
+  return copy != found->second.end() && copy->second == view.rows;
+}
+
+void check_tensor(const Plan& plan, std::size_t t, const Stagings& stagings, Faults& faults) {
+  const PlannedTensor& tensor = plan.tensors[t];
   const bool is_weight = is_constant(tensor.tensor.kind);
   const auto fault = [&](FaultKind kind, const std::string& what) {
     faults.push_back({kind, name_of_tensor(tensor) + what});
   };
   const auto end = std::max<Position>(static_cast<Position>(plan.clocks[0].steps.size()), 1);
   for (const View& view : tensor.views) {
+    if (is_weight && is_staged(plan, t, view, stagings)) continue;
     if (is_weight != is_for_weights(plan, view.buffer)) {
       fault(FaultKind::pin, fmt::format(" is of kind {} and in {}, in {}", name_of(tensor.tensor.kind),
                                         name_of_buffer(plan, view.buffer),
@@ -174,9 +212,12 @@ void check_tensor(const Plan& plan, const PlannedTensor& tensor, Faults& faults)
 
 Faults check_weights(const Plan& plan) {
   Faults faults;
+  const Stagings stagings = stagings_of(plan, faults);
   if (!has_memory_for_weights(plan)) return faults;
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) check_buffer(plan, b, faults);
-  for (const PlannedTensor& tensor : plan.tensors) check_tensor(plan, tensor, faults);
+  std::set<std::size_t> staged;
+  for (const auto& [of, positions] : stagings) staged.insert(of.second);
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) check_buffer(plan, b, staged, faults);
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t) check_tensor(plan, t, stagings, faults);
   return faults;
 }
 

@@ -53,7 +53,8 @@ class StoredConstants {
 };
 
 /// If there is a memory for weights and instructions, it holds the stored ones as long as the plan runs, and
-/// nothing else. Only the networks tell which must be stored.
+/// nothing else. Copies of them in other memories are there from the copy on. Only the networks tell which must be
+/// stored.
 [[nodiscard]] Faults check_weights(const Plan& plan);
 
 }  // namespace stowage::check

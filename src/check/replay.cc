@@ -187,7 +187,7 @@ class Replay {
       if (std::holds_alternative<Run>(step) || std::holds_alternative<Fork>(step)) return;
       if (const auto* const copy = std::get_if<Copy>(&step)) {
         const auto t = part_.id_of(copy->tensor);
-        if (t)
+        if (t && !is_constant(graph_.tensors[*t].kind))
           use({.tensor = *t, .rows = rows_passing(*t, copy->rows), .life = {at_, at_ + 1}, .copy = copy});
       } else if (const auto found = fault_in_step(part_, at_)) {
         faults_.push_back(*found);

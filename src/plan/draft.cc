@@ -85,7 +85,7 @@ class Finisher {
       for (const Buffer& buffer : plan_.buffers) naive += buffer.size;
     }
     for (const PlannedTensor& tensor : plan_.tensors) {
-      if (tensor.views.empty()) continue;
+      if (tensor.views.empty() || is_constant(tensor.tensor.kind)) continue;
       naive += base::align_up(tensor.tensor.bytes, draft_.alignments.at(tensor.model));
     }
     return naive;

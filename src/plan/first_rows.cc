@@ -27,6 +27,7 @@ std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& optio
   const Way way = ways_of(options).front();
   const auto streamed = std::make_shared<RowNetwork>(RowNetwork{.network = stream::once(graph)});
   streamed->once = stream::instances_of(graph, {.granule = granule_of(*options.stream),
+                                                .granules = around.granules,
                                                 .io = way.io,
                                                 .passed = around.passed,
                                                 .in_place = way.in_place});

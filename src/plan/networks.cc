@@ -47,6 +47,7 @@
 #include "plan/passing.h"
 #include "plan/placement.h"
 #include "plan/row_moves.h"
+#include "plan/weight_reads.h"
 #include "share/equal_data.h"
 #include "share/feeds.h"
 #include "share/timeline.h"
@@ -363,14 +364,26 @@ class OrderedPlanner {
     plan.places = std::move(draft_.placement.places);
     const pack::Control control{context_.options.solve, deadline_};
     if (has_rows()) {
-      const auto moves = move_rows(accesses, memories, control, plan);
-      draft_.placement.cost_bound = moves ? moves->cost_bound : 0;
+      const std::vector<ReadsOfConstant> reads = reads_of_constants(context_.inputs, plan);
+      const auto moves = move_rows(accesses, memories, stored_weights(reads), control, plan);
+      draft_.placement.cost_bound = moves ? moves->cost_bound - moves->weights_cost : 0;
       plan.interrupted = plan.interrupted || (moves && moves->is_cut);
     } else {
       move_tensors(context_.inputs, memories, control, plan);
       draft_.placement.cost_bound = least_cost(context_.inputs, plan, memories);
     }
     draft_.placement.places = std::move(plan.places);
+  }
+
+  /// None unless all constants are in one memory.
+  [[nodiscard]] std::optional<StoredWeights> stored_weights(const std::vector<ReadsOfConstant>& reads) const {
+    std::optional<StoredWeights> found;
+    for (const Memory& memory : context_.options.memories) {
+      if (memory.role != MemoryRole::weights) continue;
+      if (found) return std::nullopt;
+      found.emplace(StoredWeights{memory, reads});
+    }
+    return found;
   }
 
   void note_copies() {
@@ -418,7 +431,8 @@ void share_constants(const Context& context, Bytes separate, Plan& plan) {
   const Bytes working = plan.summary.peak;
   share::EqualData classes = share::equal_data(context.inputs);
   share::leave_unread_out(classes, context.inputs);
-  if (are_planned) place_constants(classes, context.alignment(), plan);
+  if (are_planned)
+    place_constants(classes, reads_of_constants(context.inputs, plan), context.alignment(), plan);
   plan.savings = Savings{share::saving_of(classes, context.inputs, TensorKind::weight),
                          share::saving_of(classes, context.inputs, TensorKind::instruction),
                          {separate, working}};

@@ -16,6 +16,9 @@
 //
 // Home is the memory that the placing without moves chose, if that is slow, and else the first slow one.
 //
+// Weights compete with rows: one that many steps read may be staged in the fast memory. Home is the memory for weights,
+// which has them from the start, so their buffers are there only while they are staged.
+//
 // Cost: the choice of stays; all else is n log n in views and steps.
 
 #include "plan/row_moves.h"
@@ -27,6 +30,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/checked.h"
 #include "base/unique_names.h"
 #include "pack/life.h"
 #include "pack/memories/memories.h"
@@ -51,6 +55,9 @@ struct ViewOf {
   std::size_t view = 0;
 };
 
+constexpr std::int64_t most_parts = 8;  ///< Of a weight.
+constexpr Bytes least_part = 2048;
+
 /// A life on the clock with copies: from the step that it begins with to that which it ends with.
 Lifetime life_on(const Stretched& clock, const Lifetime& life) {
   return {clock.of(life.lower), std::max(clock.of(life.lower), clock.upper(life.upper))};
@@ -58,13 +65,16 @@ Lifetime life_on(const Stretched& clock, const Lifetime& life) {
 
 class RowMover {
  public:
-  RowMover(const BufferAccesses& accesses, const std::vector<Memory>& memories, const pack::Control& control,
-           Plan& plan)
+  RowMover(const BufferAccesses& accesses, const std::vector<Memory>& memories,
+           const std::optional<StoredWeights>& weights, const pack::Control& control, Plan& plan)
       : accesses_(accesses),
         memories_(memories),
         control_(control),
         plan_(plan),
-        views_in_(plan.buffers.size()) {
+        first_weight_(plan.buffers.size()),
+        working_(memories.size()) {
+    if (weights && weights->memory.cost > memories[0].cost && plan.clocks.size() == 1) add_weights(*weights);
+    views_in_.resize(plan.buffers.size());
     for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
       for (std::size_t v = 0; v < plan.tensors[t].views.size(); ++v)
         views_in_[plan.tensors[t].views[v].buffer].push_back({t, v});
@@ -76,18 +86,93 @@ class RowMover {
   }
 
   std::optional<RowMoves> run() {
-    if (!find_needs() || !memories::are_small(needs_)) return std::nullopt;
-    memories::Spilling found = memories::choose_stays(needs_, control_);
-    if (found.stays.empty()) return std::nullopt;
-    RowMoves result{.cost_bound = found.cost_bound, .is_cut = found.is_cut};
-    if (found.cost < present_cost()) {
-      stays_ = std::move(found.stays);
-      apply();
-    }
+    std::optional<RowMoves> result = move();
+    if (!is_applied_) drop_weights();
     return result;
   }
 
  private:
+  std::optional<RowMoves> move() {
+    if (!find_needs() || !memories::are_small(needs_)) return std::nullopt;
+    memories::Spilling found = memories::choose_stays(needs_, control_);
+    if (found.stays.empty()) return std::nullopt;
+    RowMoves result{.cost_bound = found.cost_bound, .is_cut = found.is_cut};
+    for (std::size_t b = first_weight_; b < plan_.buffers.size(); ++b)
+      result.weights_cost += plan_.buffers[b].traffic * memories_[working_].cost;
+    if (found.cost < present_cost()) {
+      stays_ = std::move(found.stays);
+      apply();
+    }
+    if (is_applied_) result.weights_cost = weights_at_home_ * memories_.back().cost;
+    return result;
+  }
+
+  // Weights
+
+  [[nodiscard]] bool is_weight(std::size_t b) const { return b >= first_weight_; }
+
+  /// Buffers for each constant that is read more than once.
+  void add_weights(const StoredWeights& weights) {
+    memories_.push_back(weights.memory);
+    Bytes alignment = 1;
+    for (const Buffer& buffer : plan_.buffers) alignment = std::max(alignment, buffer.alignment);
+    for (std::size_t t = 0; t < weights.reads.size(); ++t) {
+      const ReadsOfConstant& reads = weights.reads[t];
+      const Tensor& tensor = plan_.tensors[t].tensor;
+      if (reads.size() < 2 || tensor.bytes == 0 || tensor.bytes > largest_value - alignment) continue;
+      for (const std::optional<RowRange>& rows : parts_of_weight(tensor, reads)) {
+        ReadsOfConstant own = reads;
+        const Bytes bytes =
+            rows ? *bytes_of_row(tensor, rows->axis) * (rows->end - rows->begin) : tensor.bytes;
+        for (stream::RowAccess& it : own) it.bytes = rows ? bytes : it.bytes;
+        add_weight(t, rows, base::align_up(bytes, alignment), alignment, std::move(own));
+      }
+    }
+  }
+
+  void add_weight(std::size_t t, const std::optional<RowRange>& rows, Bytes size, Bytes alignment,
+                  ReadsOfConstant reads) {
+    const Lifetime life{reads.front().first, reads.back().last + 1};
+    Bytes traffic = 0;
+    for (const stream::RowAccess& it : reads) traffic += it.bytes;
+    plan_.tensors[t].views.push_back({.buffer = plan_.buffers.size(), .life = life, .rows = rows});
+    plan_.places.push_back({working_, 0});
+    plan_.buffers.push_back({.id = plan_.tensors[t].tensor.name,
+                             .size = size,
+                             .alignment = alignment,
+                             .pieces = {{0, size, life}},
+                             .kind = plan_.tensors[t].tensor.kind,
+                             .traffic = traffic});
+    accesses_.push_back(std::move(reads));
+  }
+
+  /// Parts of a large weight are staged apart, as the first of them may be all that there is room for. They are rows
+  /// along its first axis, such as output channels, so each is one run of bytes. One that is not read as a whole (by
+  /// blocks) has one part, without rows.
+  static std::vector<std::optional<RowRange>> parts_of_weight(const Tensor& tensor,
+                                                              const ReadsOfConstant& reads) {
+    const bool is_whole =
+        std::ranges::all_of(reads, [&](const stream::RowAccess& it) { return it.bytes == tensor.bytes; });
+    std::size_t axis = 0;
+    while (tensor.shape && axis < tensor.shape->size() && (*tensor.shape)[axis] == 1) ++axis;
+    const bool has_rows = tensor.shape && axis < tensor.shape->size() && bytes_of_row(tensor, axis);
+    const std::int64_t extent = has_rows ? (*tensor.shape)[axis] : 1;
+    const std::int64_t count = std::min({most_parts, extent, tensor.bytes / least_part});
+    if (!is_whole || count < 2) return {std::nullopt};
+    std::vector<std::optional<RowRange>> parts;
+    for (std::int64_t p = 0; p < count; ++p)
+      parts.push_back(RowRange{axis, extent * p / count, extent * (p + 1) / count});
+    return parts;
+  }
+
+  void drop_weights() {
+    for (PlannedTensor& tensor : plan_.tensors) {
+      if (!tensor.views.empty() && is_weight(tensor.views[0].buffer)) tensor.views.clear();
+    }
+    plan_.buffers.resize(first_weight_);
+    plan_.places.resize(first_weight_);
+  }
+
   [[nodiscard]] const View& view(const ViewOf& it) const { return plan_.tensors[it.tensor].views[it.view]; }
 
   [[nodiscard]] std::int64_t present_cost() const {
@@ -125,7 +210,7 @@ class RowMover {
   [[nodiscard]] std::size_t home_of(std::size_t b) const {
     const std::size_t memory = plan_.places[b].memory;
     if (memory != 0) return memory;
-    for (std::size_t m = 1; m < memories_.size(); ++m) {
+    for (std::size_t m = 1; m < working_; ++m) {
       if (may_be_in(b, m)) return m;
     }
     return 0;
@@ -144,12 +229,17 @@ class RowMover {
               .may_be_fast = may_be_in(b, 0) && buffer.size <= needs_.capacity,
               .may_be_slow = homes_[b] != 0};
     if (can_move(b)) {
+      if (is_weight(b)) {
+        const ViewOf& it = views_in_[b][0];
+        need.stored = bytes_of(plan_, {.tensor = it.tensor, .rows = view(it).rows});
+      }
       for (const stream::RowAccess& it : accesses_[b])
         need.touches.push_back({it.first, it.last, it.bytes, it.writes});
       for (std::size_t i = 0; i + 1 < need.touches.size(); ++i)
         need.carried.push_back(bytes_across(b, need, i));
       return need;
     }
+    if (is_weight(b)) need.may_be_fast = false;
     const Lifetime life = pack::life_of(buffer);
     need.touches = {{life.lower, std::max(life.lower, life.upper - 1), buffer.traffic, true}};
     need.pieces = buffer.pieces;
@@ -222,7 +312,7 @@ class RowMover {
       const Need& need = needs_.all[b];
       for (std::size_t s = 0; s < stays_[b].size(); ++s) {
         const FastStay& stay = stays_[b][s];
-        if (is_fetched(stay)) {
+        if (is_fetched(need, stay)) {
           const Position before = need.touches[stay.first].first;
           moves_.push_back({b, s, false, clock.add_fetch(before), before});
         }
@@ -249,10 +339,14 @@ class RowMover {
   }
 
   /// FastStays in their order, then home if it is needed.
-  [[nodiscard]] std::vector<Part> parts_of(std::size_t b, const Stretched& clock) const {
+  [[nodiscard]] std::vector<Part> parts_of(std::size_t b, const Stretched& clock) {
     std::vector<Part> parts;
     for (std::size_t s = 0; s < stays_[b].size(); ++s) parts.push_back(part_of_stay(b, s, clock));
     Part home = home_part(b, clock);
+    if (is_weight(b)) {  // it is there anyway
+      weights_at_home_ += home.traffic;
+      return parts;
+    }
     const bool is_needed = home.life.lower < home.life.upper || parts.empty();
     if (is_needed) parts.push_back(std::move(home));
     return parts;
@@ -266,7 +360,7 @@ class RowMover {
     Part part{.offset = stay.offset, .life = {clock.of(first.first), clock.of(last.last) + 1}};
     if (const auto& at = fetched_at_[b][s]) {
       part.life.lower = *at;
-      part.traffic += need.carried[stay.first - 1];
+      part.traffic += bytes_fetched(need, stay);
     }
     if (const auto& at = spilled_at_[b][s]) {
       part.life.upper = *at + 1;
@@ -277,6 +371,10 @@ class RowMover {
       const Lifetime& life = view(it).life;
       if (!can_move_[b]) {  // it has all of them, also those that are written over where they begin
         add_view(it, life_on(clock, life), part);
+        continue;
+      }
+      if (is_weight(b)) {
+        add_view(it, part.life, part);
         continue;
       }
       if (life.lower > last.last || life.upper <= first.first) continue;
@@ -305,7 +403,7 @@ class RowMover {
       if (!stay_of[i]) home.traffic += need.touches[i].bytes;
     }
     for (std::size_t s = 0; s < stays_[b].size(); ++s) {
-      if (fetched_at_[b][s]) home.traffic += need.carried[stays_[b][s].first - 1];
+      if (fetched_at_[b][s]) home.traffic += bytes_fetched(need, stays_[b][s]);
       if (spilled_at_[b][s]) home.traffic += need.carried[stays_[b][s].last];
     }
     for (const ViewOf& it : views_in_[b]) {
@@ -366,7 +464,8 @@ class RowMover {
         Part& part = parts[b][p];
         Buffer buffer = plan_.buffers[b];
         buffer.traffic = part.traffic;
-        if (p > 0) buffer.id = ids.unique(fmt::format("{}@{}", buffer.id, memories_[part.memory].name));
+        if (p > 0 || is_weight(b))
+          buffer.id = ids.unique(fmt::format("{}@{}", buffer.id, memories_[part.memory].name));
         if (can_move_[b]) {
           buffer.pieces = {{0, buffer.pieces[0].size, part.life}};
         } else {
@@ -382,6 +481,7 @@ class RowMover {
     put_views(parts);
     plan_.buffers = std::move(buffers);
     plan_.places = std::move(places);
+    is_applied_ = true;
   }
 
   /// Finds offsets in the slow memories. False if they are too small.
@@ -424,13 +524,18 @@ class RowMover {
     for (const Move& move : moves_) {
       const Need& need = needs_.all[move.buffer];
       const FastStay& stay = stays_[move.buffer][move.stay];
+      const std::size_t fast = parts[move.buffer][move.stay].number;
+      const auto& moved_at = (move.is_spill ? spilled_at_ : fetched_at_)[move.buffer][move.stay];
+      if (is_weight(move.buffer)) {  // its home is not yet in the plan
+        const ViewOf& it = views_in_[move.buffer][0];
+        steps[static_cast<std::size_t>(*moved_at)] = Copy{it.tensor, fast, fast, view(it).rows};
+        continue;
+      }
       const std::size_t gap = move.is_spill ? stay.last : stay.first - 1;
       const ViewOf it = *view_across(move.buffer, need.touches[gap].last, need.touches[gap + 1].first);
-      const std::size_t fast = parts[move.buffer][move.stay].number;
       const std::size_t home = parts[move.buffer].back().number;
-      const auto& at = (move.is_spill ? spilled_at_ : fetched_at_)[move.buffer][move.stay];
-      steps[static_cast<std::size_t>(*at)] = Copy{it.tensor, move.is_spill ? fast : home,
-                                                  move.is_spill ? home : fast, view(it).rows, view(it).block};
+      steps[static_cast<std::size_t>(*moved_at)] = Copy{
+          it.tensor, move.is_spill ? fast : home, move.is_spill ? home : fast, view(it).rows, view(it).block};
     }
     plan_.clocks[0].steps = std::move(steps);
   }
@@ -448,16 +553,20 @@ class RowMover {
     }
   }
 
-  const BufferAccesses& accesses_;
-  const std::vector<Memory>& memories_;
+  BufferAccesses accesses_;
+  std::vector<Memory> memories_;  ///< Those for tensors that change, and that for weights if these move.
   const pack::Control& control_;
   Plan& plan_;
+  std::size_t first_weight_;                   ///< Buffers from here on are of weights.
+  std::size_t working_;                        ///< Memories for tensors that change.
   std::vector<std::vector<ViewOf>> views_in_;  ///< Of each buffer, in the order of time.
   std::vector<std::size_t> homes_;             ///< The slow memory of each buffer; 0: none.
   std::vector<bool> can_move_;                 ///< Of each buffer.
   Needs needs_;
   std::vector<FastStays> stays_;
   std::vector<Move> moves_;
+  Bytes weights_at_home_ = 0;  ///< That steps and copies read in the memory for weights.
+  bool is_applied_ = false;
   std::vector<std::vector<std::optional<Position>>>
       fetched_at_;  ///< Of each stay of each buffer, on the new clock.
   std::vector<std::vector<std::optional<Position>>> spilled_at_;
@@ -466,8 +575,9 @@ class RowMover {
 }  // namespace
 
 std::optional<RowMoves> move_rows(const BufferAccesses& accesses, const std::vector<Memory>& memories,
-                                  const pack::Control& control, Plan& plan) {
-  return RowMover(accesses, memories, control, plan).run();
+                                  const std::optional<StoredWeights>& weights, const pack::Control& control,
+                                  Plan& plan) {
+  return RowMover(accesses, memories, weights, control, plan).run();
 }
 
 }  // namespace stowage::plan

@@ -76,6 +76,7 @@ struct Around {
   stream::PassedIo passed{};
   Bytes alignment = 1;
   bool keeps_state = false;  ///< Its state is in the plan.
+  stream::ChosenGranules granules{};  ///< Of tensors whose steps have other rows than those of all others.
 };
 
 struct PlacingOptions {

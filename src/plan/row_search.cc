@@ -120,6 +120,7 @@ class WaySearch {
  private:
   [[nodiscard]] stream::InstanceOptions instance_options(const Way& way) const {
     return {.granule = granule_of(*options_.stream),
+            .granules = around_.granules,
             .io = way.io,
             .passed = around_.passed,
             .in_place = way.in_place,

@@ -33,6 +33,7 @@
 #include "plan/networks.h"
 #include "plan/passing.h"
 #include "plan/row_rounds.h"
+#include "plan/row_steps.h"
 #include "plan/row_ways.h"
 
 namespace stowage::plan {
@@ -45,6 +46,8 @@ constexpr double share_of_rows = 0.65;
 constexpr double share_of_whole_together = 0.4;  // of what is left
 constexpr double share_of_whole_beside_moves =
     0.2;  // the same, if rows may move: choosing when takes longest
+
+constexpr double share_of_trying = 0.4;  // of what is left, if rows may move: then one choice goes on
 
 /// The options of one network in one memory as large as the fastest.
 PlanOptions alone(const Context& context, const PlanOptions& options, const Input& input) {
@@ -163,14 +166,50 @@ std::vector<NetworkRows> windows_of_each(const Context& context, const PlanOptio
   return found;
 }
 
-/// Rows as the options say, and those that need least beside inputs and outputs.
+/// Rows of each network in larger and larger steps, if reads of weights count.
+std::vector<std::vector<NetworkRows>> larger_steps_of_each(const Context& context, const PlanOptions& options,
+                                                           const std::vector<stream::PassedIo>& passed,
+                                                           const std::vector<NetworkRows>& found,
+                                                           const Deadline& deadline) {
+  std::vector<std::vector<NetworkRows>> of_each;
+  std::size_t most = 0;
+  for (std::size_t m = 0; m < found.size(); ++m) {
+    const Input& input = context.inputs[m];
+    of_each.push_back(rows_in_larger_steps(input, alone(context, options, input), passed[m], found[m],
+                                           deadline.part(1 / static_cast<double>(found.size() - m))));
+    most = std::max(most, of_each.back().size());
+  }
+  std::vector<std::vector<NetworkRows>> choices(most);
+  for (std::size_t c = 0; c < most; ++c) {
+    for (std::size_t m = 0; m < found.size(); ++m) {
+      const std::vector<NetworkRows>& own = of_each[m];
+      choices[c].push_back(own.empty() ? found[m] : own[std::min(c, own.size() - 1)]);
+    }
+  }
+  return choices;
+}
+
+/// Whether what steps read of weights has a cost.
+bool count_weights(const Context& context) {
+  return context.working.size() > 1 && std::ranges::any_of(context.options.memories, [](const Memory& it) {
+           return it.role == MemoryRole::weights && it.cost > 0;
+         });
+}
+
+/// Rows as the options say, those that need least beside inputs and outputs, and larger steps.
 std::vector<std::vector<NetworkRows>> choices_of_rows(const Context& context, const PlanOptions& options,
                                                       const Deadline& deadline) {
   const bool has_two = options.io == Io::arena && options.alias != Alias::all && context.working.size() > 1;
+  const bool has_steps = count_weights(context);
   const std::vector<stream::PassedIo> passed = passed_by_rows(context, options.io);
-  std::vector<std::vector<NetworkRows>> choices{
-      rows_of_each(context, options, passed, has_two ? deadline.part(0.5) : deadline)};
-  if (has_two) choices.push_back(windows_of_each(context, options, passed, deadline));
+  const double share = 1.0 / (1 + (has_two ? 1 : 0) + (has_steps ? 1 : 0));
+  std::vector<std::vector<NetworkRows>> choices{rows_of_each(context, options, passed, deadline.part(share))};
+  if (has_two)
+    choices.push_back(windows_of_each(context, options, passed, has_steps ? deadline.part(0.5) : deadline));
+  if (has_steps) {
+    for (auto& it : larger_steps_of_each(context, options, passed, choices[0], deadline))
+      choices.push_back(std::move(it));
+  }
   return choices;
 }
 
@@ -195,14 +234,21 @@ Plan plan_together(const Context& context, const PlanOptions& options, const Dea
   const ProvenBounds bounds = choices[0].size() == 1 ? choices[0][0].bounds : ProvenBounds{};
   bool is_cut = false;
   std::optional<Plan> best;
+  std::pair<std::int64_t, std::size_t> most_promising{largest_value, 0};  // bound of the cost, and choice
+  const auto try_choice = [&](std::size_t c, const Deadline& own) {
+    Plan plan = plan_of(context, choices[c], bounds, own);
+    if (choices[c].size() > 1) plan.streaming = streaming_of(choices[c], plan, whole);
+    most_promising = std::min(most_promising, {plan.summary.cost_bound, c});
+    if (!best || worth_of(plan) < worth_of(*best)) best = std::move(plan);
+  };
+  const bool goes_on = choices.size() > 2 && rows_may_move(context);
+  const Deadline trying = goes_on ? deadline.part(share_of_trying) : deadline;
   for (std::size_t c = 0; c < choices.size(); ++c) {
     is_cut = is_cut || std::ranges::any_of(choices[c], &NetworkRows::is_cut);
-    if (!has_rows(choices[c])) continue;
-    Plan plan =
-        plan_of(context, choices[c], bounds, deadline.part(1 / static_cast<double>(choices.size() - c)));
-    if (choices[c].size() > 1) plan.streaming = streaming_of(choices[c], plan, whole);
-    if (!best || worth_of(plan) < worth_of(*best)) best = std::move(plan);
+    if (has_rows(choices[c])) try_choice(c, trying.part(1 / static_cast<double>(choices.size() - c)));
   }
+  if (goes_on && best && best->interrupted && !deadline.is_over())
+    try_choice(most_promising.second, deadline);
   if (!best) {
     for (std::size_t m = 0; m < context.inputs.size(); ++m)
       add(of_network(choices[0][m].whole.left_out, context, m), whole.left_out);

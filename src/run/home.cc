@@ -246,6 +246,36 @@ std::vector<PlacedPart> Home::copy(const Copy& copy, const std::string& who) {
   return places;
 }
 
+std::vector<PlacedPart> Home::stage(const Copy& copy, std::span<const std::byte> value,
+                                    const std::string& who) {
+  awaited_.reset();
+  std::vector<PlacedPart> places;
+  for (const TensorPart& part : parts_of(copy.tensor - first_, copy.rows)) {
+    PlacedPart to = find_in_plan(part, who, copy.to);
+    overwrite(to);
+    for (const PlacedBytes& bytes : to)
+      std::memcpy(bytes.at, value.data() + bytes.offset, static_cast<std::size_t>(bytes.size));
+    wrote(part, to);
+    places.push_back(std::move(to));
+  }
+  return places;
+}
+
+std::vector<PlacedPart> Home::find_staged(TensorId constant, const std::string& who) {
+  std::vector<PlacedPart> places;
+  if (is_outside(constant)) return places;
+  const Plan& plan = device_->plan();
+  for (const View& view : planned(constant).views) {
+    const MemoryRole role = plan.memories[plan.places[view.buffer].memory].memory.role;
+    if (role != MemoryRole::working || !is_alive(view)) continue;
+    for (const TensorPart& part : parts_of(constant, view.rows)) {
+      places.push_back(find_in_plan(part, who, view.buffer));
+      expect_there(part, places.back(), who);
+    }
+  }
+  return places;
+}
+
 void Home::note_touched(const PlacedPart& part, std::vector<Bytes>& highest) const {
   if (device_ == nullptr) return;
   const std::vector<Arena>& arenas = device_->arenas();

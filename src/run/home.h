@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,11 @@ class Home {
 
   /// This copy comes next: until then its target place does not count.
   void await(const Copy& copy) { awaited_ = copy; }
+  /// Copies a constant, or rows of it, to where it is staged. Returns the places.
+  std::vector<PlacedPart> stage(const Copy& copy, std::span<const std::byte> value, const std::string& who);
+  /// The places of all parts of a constant that are staged now, outside memories for weights. Throws RunFault unless
+  /// their bytes are there.
+  [[nodiscard]] std::vector<PlacedPart> find_staged(TensorId constant, const std::string& who);
   /// Copies a tensor, or rows of it, from views in one buffer to views in another. Returns both places of each.
   std::vector<PlacedPart> copy(const Copy& copy, const std::string& who);
   /// Whether the tensor is in no memory of the plan.

@@ -116,8 +116,14 @@ void Interpreter::run(const Copy& copy) {
   };
   machine_.begin(fmt::format("copy of {} from {} to {}", setting_.home.device()->describe(copy.tensor),
                              memory_of(copy.from), memory_of(copy.to)));
-  for (const PlacedPart& part : setting_.home.copy(copy, "the " + machine_.who()))
-    machine_.note_touched(part);
+  const std::string who = "the " + machine_.who();
+  const TensorId tensor = copy.tensor - setting_.home.device()->first_tensor_of(setting_.home.model());
+  if (machine_.is_constant(tensor)) {
+    for (const PlacedPart& part : setting_.home.stage(copy, program().constants[tensor], who))
+      machine_.note_touched(part);
+  } else {
+    for (const PlacedPart& part : setting_.home.copy(copy, who)) machine_.note_touched(part);
+  }
   machine_.end();
 }
 

@@ -120,7 +120,13 @@ void Machine::expect_written(TensorId tensor) const {
 }
 
 PlacedPart Machine::find_written(const TensorPart& part) {
-  if (is_constant(part.tensor)) return constant(part);
+  if (is_constant(part.tensor)) {
+    const std::vector<PlacedPart> staged = home().find_staged(part.tensor, who_);
+    for (const PlacedPart& it : staged) note_touched(it);
+    const bool is_whole = staged.size() == 1 && !part.row && is_dense(staged[0]) &&
+                          staged[0][0].size == graph().tensors[part.tensor].bytes;
+    return is_whole ? staged[0] : constant(part);
+  }
   expect_written(part.tensor);
   PlacedPart found = home().find(part, who_);
   home().expect_there(part, found, who_);

@@ -90,6 +90,11 @@ class Reading {
     return passed == options_.passed.end() ? options_.io : passed->second;
   }
 
+  [[nodiscard]] std::int64_t granule_of(TensorId t) const {
+    const auto chosen = options_.granules.find(t);
+    return chosen == options_.granules.end() ? options_.granule : chosen->second;
+  }
+
   [[nodiscard]] std::int64_t rows_of(TensorId t) const { return axes_[t] ? shape(t)[*axes_[t]] : 1; }
 
   /// Product of the dimensions [begin, end), but at least 1.
@@ -108,7 +113,7 @@ class Reading {
     model_.tensors.push_back({.name = graph_.tensors[t].name,
                               .rows = rows,
                               .bytes_per_row = (bytes + rows - 1) / rows,
-                              .granule = std::min(options_.granule, rows),
+                              .granule = std::min(granule_of(t), rows),
                               .runs = axes_[t] ? extent(t, 0, *axes_[t]) : 1,
                               .axis = axes_[t],
                               .source = t});
@@ -291,7 +296,8 @@ class Reading {
     if (is_too_large_[op] || source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op) ||
         updates_state(op))
       return nullptr;
-    if (!source.scratch.empty() && options_.granule > 1) return nullptr;  // the last step may have fewer rows
+    if (!source.scratch.empty() && granule_of(*source.outputs[0]) > 1)
+      return nullptr;  // the last step may have fewer rows
     const std::size_t axis = *axes_[*source.outputs[0]];
     if (can_sum_up(source, axis)) return nullptr;  // rows along this axis are those of sums
     const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),
@@ -305,7 +311,8 @@ class Reading {
     if (along == nullptr) return false;
     const stowage::Operator& source = operator_at(op);
     const std::int64_t rows = rows_of(*source.outputs[0]);
-    const std::int64_t steps = (rows + options_.granule - 1) / options_.granule;
+    const std::int64_t granule = granule_of(*source.outputs[0]);
+    const std::int64_t steps = (rows + granule - 1) / granule;
     std::int64_t reads = 0;
     for (std::size_t i = 0; i < source.inputs.size(); ++i) {
       if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;

@@ -25,8 +25,12 @@ enum class InPlace : std::uint8_t {
 /// (arena), in another buffer (external), or, for outputs, gone row by row if they can, and else in another buffer (rows).
 using PassedIo = std::map<TensorId, Io>;
 
+/// Rows that iterations compute of some tensors, at least 1.
+using ChosenGranules = std::map<TensorId, std::int64_t>;
+
 struct InstanceOptions {
-  std::int64_t granule = 1;  ///< Rows that an iteration computes, at least 1.
+  std::int64_t granule = 1;   ///< Rows that an iteration computes, at least 1.
+  ChosenGranules granules{};  ///< Of tensors for which it is another number.
   Io io = Io::arena;
   PassedIo passed{};
   InPlace in_place = InPlace::where_possible;

@@ -74,7 +74,11 @@ FastStays stays_of(const std::vector<std::array<Way, 3>>& ways, std::size_t stat
 
 }  // namespace
 
-bool is_fetched(const FastStay& stay) { return stay.first > 0; }
+bool is_fetched(const Need& need, const FastStay& stay) { return stay.first > 0 || need.stored; }
+
+Bytes bytes_fetched(const Need& need, const FastStay& stay) {
+  return stay.first > 0 ? need.carried[stay.first - 1] : *need.stored;
+}
 
 bool is_spilled(const Need& need, const FastStay& stay) {
   return stay.last + 1 < need.touches.size() && wrote(need, stay.first, stay.last);
@@ -87,7 +91,7 @@ std::int64_t cost_of(const Needs& needs, const Need& need, const FastStays& stay
   for (const FastStay& stay : stays) {
     for (std::size_t i = stay.first; i <= stay.last; ++i)
       cost -= need.touches[i].bytes * (need.slow_cost - needs.fast_cost);
-    if (is_fetched(stay)) cost += need.carried[stay.first - 1] * copy;
+    if (is_fetched(need, stay)) cost += bytes_fetched(need, stay) * copy;
     if (is_spilled(need, stay)) cost += need.carried[stay.last] * copy;
   }
   return cost;
@@ -107,7 +111,13 @@ Least least(const Needs& needs, const Need& need, const Prices& prices, const Al
         touch.bytes * needs.fast_cost * Prices::parts + price_at(need, touch, prices);
     if (i == 0) {
       if (need.may_be_slow) now[slow].cost = at_slow;
-      if (may(&Allowed::touches, i)) now[stale].cost = at_fast;
+      if (!may(&Allowed::touches, i)) continue;
+      if (!need.stored) {
+        now[stale].cost = at_fast;
+      } else if (need.may_be_slow) {
+        const std::int64_t copy = *need.stored * (needs.fast_cost + need.slow_cost) * Prices::parts;
+        now[touch.writes ? stale : backed].cost = copy + at_fast;
+      }
       continue;
     }
     const auto& before = ways[i - 1];
@@ -144,7 +154,7 @@ bool are_small(const Needs& needs) {
   for (const Need& need : needs.all) {
     const auto price = base::checked_multiply(needs.fast_cost + need.slow_cost, 4 * Prices::parts);
     if (!price) return false;
-    Bytes bytes = need.size;
+    Bytes bytes = base::checked_add(need.size, need.stored.value_or(0)).value_or(most);
     for (const Touch& touch : need.touches) bytes = base::checked_add(bytes, touch.bytes).value_or(most);
     for (const Bytes carried : need.carried) bytes = base::checked_add(bytes, carried).value_or(most);
     const auto cost = base::checked_multiply(bytes, *price);

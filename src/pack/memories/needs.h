@@ -23,6 +23,8 @@ struct Touch {
 struct Need {
   std::vector<Touch> touches{};  ///< At least one, rising, apart. They begin and end with the buffer's life.
   std::vector<Bytes> carried{};  ///< Of each gap between touches: the bytes that a copy moves there.
+  /// Slow memory has its value before the first touch, as that of a weight: a copy of so many bytes brings it in.
+  std::optional<Bytes> stored{};
   Bytes size = 0;
   Bytes alignment = 1;
   std::vector<Piece>
@@ -53,9 +55,13 @@ struct FastStay {
 using FastStays = std::vector<FastStay>;
 
 /// What leaves and enters the fast memory: a stay that does not begin with the first touch begins with a copy from slow
-/// memory. One that wrote the buffer ends with a copy to there, if touches follow.
-[[nodiscard]] bool is_fetched(const FastStay& stay);
+/// memory, and so does that of a value that is stored there. One that wrote the buffer ends with a copy to there, if
+/// touches follow.
+[[nodiscard]] bool is_fetched(const Need& need, const FastStay& stay);
 [[nodiscard]] bool is_spilled(const Need& need, const FastStay& stay);
+
+/// The bytes that the copy in front of a stay moves.
+[[nodiscard]] Bytes bytes_fetched(const Need& need, const FastStay& stay);
 
 /// The cost of all touches and copies.
 [[nodiscard]] std::int64_t cost_of(const Needs& needs, const Need& need, const FastStays& stays);

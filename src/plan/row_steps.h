@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "base/deadline.h"
+#include "plan/row_rounds.h"
+#include "stowage/import.h"
+#include "stowage/options.h"
+#include "stream/instances.h"
+
+namespace stowage::plan {
+
+/// Rows of a network as `found`, but in larger steps where these read weights less often; see row_steps.cc. The options
+/// have one memory, with a capacity. Each entry reads fewer bytes than the one before, and needs more memory.
+[[nodiscard]] std::vector<NetworkRows> rows_in_larger_steps(const Input& input, const PlanOptions& options,
+                                                            const stream::PassedIo& passed,
+                                                            const NetworkRows& found,
+                                                            const base::Deadline& deadline);
+
+}  // namespace stowage::plan

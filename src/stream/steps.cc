@@ -1,0 +1,171 @@
+// How many rows the steps of each region compute. Each step reads the weights of its operator, so a network that runs row
+// by row reads them once for each row. Early layers have many rows and few weights, late ones few rows and many weights:
+//
+//     layers        112 x 112       56 x 56      14 x 14       7 x 7
+//     weights          2 kB          10 kB        700 kB        3 MB
+//     rows a step          1              1            7         all
+//
+// Operators whose outputs have as many rows are a region. The region that saves most gets steps of twice as many rows, as
+// long as the peak stays within a limit. One that would exceed it is cut into halves, down to single operators.
+//
+// Cost: an order by regions for each try; about operators * log(rows) tries.
+
+#include "stream/steps.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/checked.h"
+#include "stream/axes.h"
+
+namespace stowage::stream {
+namespace {
+
+/// Consecutive operators whose steps have as many rows.
+struct Stretch {
+  std::vector<std::size_t> operators{};
+  std::int64_t granule = 1;
+  bool is_closed = false;  ///< Larger steps exceed the limit.
+};
+
+class Enlarging {
+ public:
+  Enlarging(const Graph& graph, const InstanceOptions& options, const TrialEffort& effort)
+      : graph_(graph), options_(options), effort_(effort), axes_(axes_of(graph, options.axes)) {
+    const auto orders = topological_orders(graph);
+    for (const std::size_t op : orders[0]) {
+      const stowage::Operator& own = graph.subgraphs[0].operators[op];
+      if (own.folded || own.outputs.empty() || !own.outputs[0] || rows_of(op) < 2) continue;
+      if (stretches_.empty() || rows_of(stretches_.back().operators[0]) != rows_of(op))
+        stretches_.push_back({.granule = std::min(options.granule, rows_of(op))});
+      stretches_.back().operators.push_back(op);
+    }
+  }
+
+  /// Enlarges steps until nothing more fits. False if time is up.
+  bool run(Bytes wanted) {
+    if (!least_) least_ = least_peak_of(instances_of(graph_, options_), effort_);
+    const Bytes limit = std::max(wanted, *least_);
+    if (limit <= limit_) return true;
+    limit_ = limit;
+    for (Stretch& it : stretches_) it.is_closed = false;
+    while (const std::optional<std::size_t> best = most_saving()) {
+      if (effort_.deadline.is_over()) return false;
+      Stretch& stretch = stretches_[*best];
+      const std::int64_t before = stretch.granule;
+      stretch.granule = std::min(2 * before, rows_of(stretch.operators[0]));
+      const Bytes peak = least_peak_of(instances_of(graph_, with_granules()), effort_, limit);
+      if (effort_.deadline.is_over()) return false;
+      if (peak <= limit) {
+        peak_ = peak;
+        continue;
+      }
+      stretch.granule = before;
+      cut(*best);
+    }
+    return true;
+  }
+
+  [[nodiscard]] LargerSteps result() const {
+    LargerSteps steps{.granules = granules(), .peak = peak_};
+    for (const Stretch& it : stretches_) {
+      for (const std::size_t op : it.operators)
+        steps.reads = std::min(largest_value, steps.reads + reads_of(op, it.granule));
+    }
+    return steps;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t rows_of(std::size_t op) const {
+    const TensorId output = *graph_.subgraphs[0].operators[op].outputs[0];
+    return axes_[output] ? (*graph_.tensors[output].shape)[*axes_[output]] : 1;
+  }
+
+  [[nodiscard]] Bytes reads_of(std::size_t op, std::int64_t granule) const {
+    Bytes weights = 0;
+    for (const auto& input : graph_.subgraphs[0].operators[op].inputs) {
+      if (input && is_constant(graph_.tensors[*input].kind)) weights += graph_.tensors[*input].bytes;
+    }
+    const auto reads = base::checked_multiply(weights, (rows_of(op) + granule - 1) / granule);
+    return std::min(reads.value_or(largest_value), largest_value / 4);
+  }
+
+  [[nodiscard]] Bytes saving_of(const Stretch& stretch) const {
+    Bytes saving = 0;
+    for (const std::size_t op : stretch.operators)
+      saving = std::min(largest_value / 4, saving + reads_of(op, stretch.granule) -
+                                               reads_of(op, std::min(2 * stretch.granule, rows_of(op))));
+    return saving;
+  }
+
+  [[nodiscard]] std::optional<std::size_t> most_saving() const {
+    std::optional<std::size_t> best;
+    Bytes most = 0;
+    for (std::size_t s = 0; s < stretches_.size(); ++s) {
+      if (stretches_[s].is_closed) continue;
+      const Bytes saving = saving_of(stretches_[s]);
+      if (saving <= most) continue;
+      most = saving;
+      best = s;
+    }
+    return best;
+  }
+
+  void cut(std::size_t s) {
+    Stretch& whole = stretches_[s];
+    if (whole.operators.size() < 2) {
+      whole.is_closed = true;
+      return;
+    }
+    const auto middle = whole.operators.begin() + std::ssize(whole.operators) / 2;
+    Stretch rest{.operators = {middle, whole.operators.end()}, .granule = whole.granule};
+    whole.operators.erase(middle, whole.operators.end());
+    stretches_.insert(stretches_.begin() + static_cast<std::ptrdiff_t>(s) + 1, std::move(rest));
+  }
+
+  [[nodiscard]] ChosenGranules granules() const {
+    ChosenGranules chosen;
+    for (const Stretch& it : stretches_) {
+      for (const std::size_t op : it.operators) {
+        for (const auto& output : graph_.subgraphs[0].operators[op].outputs) {
+          if (output && it.granule != options_.granule) chosen[*output] = it.granule;
+        }
+      }
+    }
+    return chosen;
+  }
+
+  [[nodiscard]] InstanceOptions with_granules() const {
+    InstanceOptions options = options_;
+    options.granules = granules();
+    return options;
+  }
+
+  const Graph& graph_;
+  const InstanceOptions& options_;
+  const TrialEffort& effort_;
+  Axes axes_;
+  std::vector<Stretch> stretches_{};
+  std::optional<Bytes> least_{};  ///< The peak of the steps that all have.
+  Bytes limit_ = 0;               ///< Of the last run.
+  Bytes peak_ = largest_value;
+};
+
+}  // namespace
+
+std::vector<LargerSteps> steps_within(const Graph& graph, const InstanceOptions& options,
+                                      const std::vector<Bytes>& limits, const TrialEffort& effort) {
+  Enlarging enlarging(graph, options, effort);
+  std::vector<LargerSteps> found;
+  for (const Bytes limit : limits) {
+    const bool is_done = enlarging.run(limit);
+    LargerSteps steps = enlarging.result();
+    const bool is_new = !steps.granules.empty() && (found.empty() || found.back().granules != steps.granules);
+    if (is_new) found.push_back(std::move(steps));
+    if (!is_done) break;
+  }
+  return found;
+}
+
+}  // namespace stowage::stream
