@@ -69,9 +69,10 @@ class Enlarging {
 
   [[nodiscard]] LargerSteps result() const {
     LargerSteps steps{.granules = granules(), .peak = peak_};
-    for (const Stretch& it : stretches_) {
-      for (const std::size_t op : it.operators)
-        steps.reads = std::min(largest_value, steps.reads + reads_of(op, it.granule));
+    for (const Operator& op : instances_of(graph_, with_granules()).operators) {
+      if (!op.source) continue;
+      const auto reads = base::checked_multiply(weights_of(*op.source), op.instances());
+      steps.reads = std::min(largest_value, steps.reads + std::min(reads.value_or(most_reads), most_reads));
     }
     return steps;
   }
@@ -82,20 +83,27 @@ class Enlarging {
     return axes_[output] ? (*graph_.tensors[output].shape)[*axes_[output]] : 1;
   }
 
-  [[nodiscard]] Bytes reads_of(std::size_t op, std::int64_t granule) const {
+  static constexpr Bytes most_reads = largest_value / 4;  ///< So that sums do not overflow.
+
+  [[nodiscard]] Bytes weights_of(std::size_t op) const {
     Bytes weights = 0;
     for (const auto& input : graph_.subgraphs[0].operators[op].inputs) {
-      if (input && is_constant(graph_.tensors[*input].kind)) weights += graph_.tensors[*input].bytes;
+      if (input && is_constant(graph_.tensors[*input].kind))
+        weights = std::min(most_reads, weights + graph_.tensors[*input].bytes);
     }
-    const auto reads = base::checked_multiply(weights, (rows_of(op) + granule - 1) / granule);
-    return std::min(reads.value_or(largest_value), largest_value / 4);
+    return weights;
+  }
+
+  [[nodiscard]] Bytes reads_of(std::size_t op, std::int64_t granule) const {
+    const auto reads = base::checked_multiply(weights_of(op), (rows_of(op) + granule - 1) / granule);
+    return std::min(reads.value_or(most_reads), most_reads);
   }
 
   [[nodiscard]] Bytes saving_of(const Stretch& stretch) const {
     Bytes saving = 0;
     for (const std::size_t op : stretch.operators)
-      saving = std::min(largest_value / 4, saving + reads_of(op, stretch.granule) -
-                                               reads_of(op, std::min(2 * stretch.granule, rows_of(op))));
+      saving = std::min(most_reads, saving + reads_of(op, stretch.granule) -
+                                        reads_of(op, std::min(2 * stretch.granule, rows_of(op))));
     return saving;
   }
 

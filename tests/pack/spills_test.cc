@@ -32,11 +32,12 @@ std::int64_t pick_number(Random& random, std::int64_t low, std::int64_t high) {
 
 Need random_need(Random& random, Position end, int most_touches) {
   Need need{.size = pick_number(random, 1, 4), .slow_cost = 10};
+  if (pick_number(random, 0, 3) == 0) need.stored = pick_number(random, 1, need.size);
   Position at = pick_number(random, 0, end / 2);
   for (std::int64_t i = pick_number(random, 1, most_touches); i > 0 && at < end; --i) {
     const Position last = std::min(end - 1, at + (pick_number(random, 0, 3) == 0 ? 1 : 0));
     if (!need.touches.empty()) need.carried.push_back(pick_number(random, 1, need.size));
-    const bool writes = need.touches.empty() || pick_number(random, 0, 3) == 0;
+    const bool writes = (need.touches.empty() && !need.stored) || pick_number(random, 0, 3) == 0;
     need.touches.push_back({at, last, pick_number(random, 0, 2 * need.size), writes});
     at = last + pick_number(random, 1, 3);
   }
@@ -56,7 +57,7 @@ Needs random_needs(Random& random, int most, int most_touches) {
 /// Plays the touches one by one: where the value is, and whether slow memory has it.
 std::int64_t played_cost(const Needs& needs, const Need& need, const FastStays& stays) {
   std::int64_t cost = 0;
-  bool slow_has_it = false;
+  bool slow_has_it = need.stored.has_value();
   std::optional<std::size_t> before;  // the stay of the touch before
   for (std::size_t i = 0; i < need.touches.size(); ++i) {
     std::optional<std::size_t> stay;
@@ -70,6 +71,7 @@ std::int64_t played_cost(const Needs& needs, const Need& need, const FastStays& 
       slow_has_it = true;
     }
     if (i > 0 && stay && stay != before) cost += copy;
+    if (i == 0 && stay && need.stored) cost += *need.stored * (needs.fast_cost + need.slow_cost);
     const Touch& touch = need.touches[i];
     cost += touch.bytes * (stay ? needs.fast_cost : need.slow_cost);
     if (touch.writes) slow_has_it = !stay;

@@ -288,9 +288,9 @@ TEST(SharedState, CheckerRefusesSumsInItsBuffer) {
   ASSERT_TRUE(result.faults.empty()) << text_of(result.faults);
   for (const bool is_carry : {false, true}) {
     Plan plan = result.plan;
-    auto& run = std::get<Run>(plan.clocks[0].steps[0]);
+    auto& run = std::get<stowage::Run>(plan.clocks[0].steps[0]);
     (is_carry ? run.carry : run.sums) = Sums{.buffer = plan.tensors[index_of(plan, "b.old")].views[0].buffer};
-    EXPECT_TRUE(has_fault(check::check_states(plan), "with the sums of model 'a'"))
+    EXPECT_TRUE(has_fault(check::check_states(plan), "with the sums of model 0 ('a')"))
         << text_of(check::check_states(plan));
   }
 }

@@ -1,0 +1,247 @@
+// Weights that steps by rows read again and again: what they cost, where they are staged, and what the checker refuses.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "image_networks.h"
+#include "stowage/export.h"
+#include "stowage/import.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+
+namespace stowage {
+namespace {
+
+using testing::ImageMaker;
+using testing::pick;
+using testing::Random;
+
+/// Early layers have many rows and few weights, late ones few rows and many weights.
+Network narrowing(Random& random) {
+  ImageMaker images(random);
+  TensorId x = images.add_tensor(TensorKind::input, {1, 2, 32, 8});
+  std::int64_t channels = 2;
+  for (std::int64_t rows = 32; rows > 4; rows /= 2) {
+    const std::int64_t more = channels * pick(random, 2, 3);
+    x = images.apply("Conv", {x, images.weight({channels, channels, 3, 1})}, {1, channels, rows, 8},
+                     {{"pads", std::vector<std::int64_t>{1, 0, 1, 0}}});
+    x = images.apply("Relu", {x}, images.shape(x));
+    x = images.apply("Conv", {x, images.weight({more, channels, 2, 1})}, {1, more, rows / 2, 8},
+                     {{"strides", std::vector<std::int64_t>{2, 1}}});
+    channels = more;
+  }
+  return images.take(0);
+}
+
+PlanOptions in_three_memories(Bytes fast, Moves moves) {
+  PlanOptions options;
+  options.io = Io::rows;
+  options.stream.emplace();
+  options.alignment = 4;
+  options.memories = {{.name = "SRAM", .capacity = fast},
+                      {.name = "PSRAM", .cost = 10},
+                      {.name = "FLASH", .cost = 7, .role = MemoryRole::weights}};
+  options.moves = moves;
+  options.solve.effort = 1000;
+  return options;
+}
+
+Plan planned(const Network& network, const PlanOptions& options) {
+  PlanResult result = make_plan(network.input, options);
+  for (const Fault& fault : result.faults) ADD_FAILURE() << fault.what;
+  return std::move(result.plan);
+}
+
+bool is_weight(const Plan& plan, std::size_t tensor) {
+  return plan.tensors[tensor].tensor.kind == TensorKind::weight;
+}
+
+std::size_t staged_in(const Plan& plan) {
+  std::size_t count = 0;
+  for (const Step& step : plan.clocks[0].steps) {
+    const auto* const copy = std::get_if<Copy>(&step);
+    count += copy != nullptr && is_weight(plan, copy->tensor) ? 1 : 0;
+  }
+  return count;
+}
+
+/// Bytes that a view has of its tensor.
+Bytes bytes_in(const PlannedTensor& tensor, const View& view) {
+  if (!view.rows) return tensor.tensor.bytes;
+  return tensor.tensor.bytes / (*tensor.tensor.shape)[view.rows->axis] * (view.rows->end - view.rows->begin);
+}
+
+/// What steps and copies read in the memory for weights, step by step.
+Bytes read_in_flash(const Network& network, const Plan& plan) {
+  Bytes bytes = 0;
+  for (std::size_t at = 0; at < plan.clocks[0].steps.size(); ++at) {
+    const auto position = static_cast<Position>(at);
+    if (const auto* const copy = std::get_if<Copy>(&plan.clocks[0].steps[at])) {
+      if (is_weight(plan, copy->tensor)) bytes += bytes_of(plan, *copy);
+    } else if (const auto* const run = std::get_if<Run>(&plan.clocks[0].steps[at])) {
+      for (const auto& input : network.graph().subgraphs[0].operators[run->path[1]].inputs) {
+        if (!input || !is_weight(plan, *input)) continue;
+        const PlannedTensor& tensor = plan.tensors[*input];
+        bytes += tensor.tensor.bytes;
+        for (const View& view : tensor.views) {
+          const bool is_staged = plan.places[view.buffer].memory == 0;
+          if (is_staged && view.life.lower <= position && position < view.life.upper)
+            bytes -= bytes_in(tensor, view);
+        }
+      }
+    }
+  }
+  return bytes;
+}
+
+std::string json_of(const Plan& plan) {
+  std::ostringstream out;
+  write_json(plan, out);
+  return out.str();
+}
+
+TEST(PlanWeights, CostWhatStepsRead) {
+  Random random(5);
+  std::size_t staged = 0;
+  Bytes still = 0;
+  Bytes moving = 0;
+  for (int i = 0; i < 12; ++i) {
+    const Network network = narrowing(random);
+    const Bytes fast = pick(random, 800, 4000);
+    for (const Moves moves : {Moves::none, Moves::allowed}) {
+      const Plan plan = planned(network, in_three_memories(fast, moves));
+      (moves == Moves::none ? still : moving) += plan.memories[2].traffic;
+      EXPECT_EQ(plan.memories[2].traffic, read_in_flash(network, plan));
+      std::int64_t cost = 0;
+      for (const PlannedMemory& memory : plan.memories) cost += memory.traffic * memory.memory.cost;
+      EXPECT_EQ(plan.summary.cost, cost);
+      EXPECT_LE(plan.summary.cost_bound, cost);
+      EXPECT_EQ(parse_plan(json_of(plan)), plan);
+      EXPECT_EQ(moves == Moves::none ? staged_in(plan) : 0, 0U);
+      staged += staged_in(plan);
+      const RunResult run = run_plan(network, plan, {.check = RunCheck::tensors});
+      EXPECT_FALSE(run.fault) << run.fault->what;
+    }
+  }
+  EXPECT_GT(staged, 20U);
+  EXPECT_LT(moving, still);
+}
+
+TEST(PlanWeights, AreReadOnceIfThereIsRoom) {
+  Random random(6);
+  const Network network = narrowing(random);
+  Bytes once = 0;
+  for (const Tensor& tensor : network.graph().tensors)
+    once += tensor.kind == TensorKind::weight ? tensor.bytes : 0;
+  PlanOptions options = in_three_memories(64'000, Moves::allowed);
+  EXPECT_EQ(planned(network, options).memories[2].traffic, once);
+}
+
+/// A plan with copies of weights, and the steps that make them.
+struct Staged {
+  Network network{};
+  Plan plan{};
+  std::vector<std::size_t> copies{};
+};
+
+Staged staged_plan() {
+  Random random(5);
+  Staged made{.network = narrowing(random)};
+  made.plan = planned(made.network, in_three_memories(1600, Moves::allowed));
+  for (std::size_t at = 0; at < made.plan.clocks[0].steps.size(); ++at) {
+    const auto* const copy = std::get_if<Copy>(&made.plan.clocks[0].steps[at]);
+    if (copy != nullptr && is_weight(made.plan, copy->tensor)) made.copies.push_back(at);
+  }
+  return made;
+}
+
+bool is_refused(const Staged& staged, const Plan& plan, const std::string& words) {
+  const Faults faults = check_plan(plan, {&staged.network.input, 1});
+  for (const Fault& fault : faults) {
+    if (fault.what.find(words) != std::string::npos) return true;
+  }
+  for (const Fault& fault : faults) std::cout << fault.what << '\n';
+  return false;
+}
+
+TEST(PlanWeights, CheckerRefusesWhatIsNotStaged) {
+  const Staged staged = staged_plan();
+  ASSERT_GT(staged.copies.size(), 1U);
+  for (const std::size_t at : staged.copies) {
+    const Copy copy = std::get<Copy>(staged.plan.clocks[0].steps[at]);
+    const auto spoilt = [&](const auto& spoil) {
+      Plan plan = staged.plan;
+      spoil(plan, std::get<Copy>(plan.clocks[0].steps[at]));
+      return plan;
+    };
+    const auto view_of = [&](Plan& plan) -> View& {
+      return *std::ranges::find(plan.tensors[copy.tensor].views, copy.to, &View::buffer);
+    };
+    // It is there before the copy, or another part of it.
+    EXPECT_TRUE(is_refused(staged, spoilt([&](Plan& plan, Copy&) { --view_of(plan).life.lower; }),
+                           "is of kind weight and in"));
+    if (copy.rows) {
+      EXPECT_TRUE(is_refused(staged, spoilt([&](Plan& plan, Copy&) {
+                               RowRange& rows = *view_of(plan).rows;
+                               (rows.begin > 0 ? rows.begin : rows.end) += rows.begin > 0 ? -1 : 1;
+                             }),
+                             "weight"));
+    }
+    // Its buffer is called one of tensors that change.
+    EXPECT_TRUE(is_refused(
+        staged, spoilt([&](Plan& plan, Copy&) { plan.buffers[copy.from].kind = TensorKind::temporary; }),
+        "is of kind temporary and in"));
+    // A weight is copied to the memory where it is.
+    EXPECT_TRUE(is_refused(staged, spoilt([&](Plan& plan, Copy& it) {
+                             it.to = copy.from;
+                             (void)plan;
+                           }),
+                           "copies"));
+  }
+}
+
+TEST(PlanWeights, CheckerRefusesOtherBytesWhereTheyAreStaged) {
+  const Staged staged = staged_plan();
+  std::size_t seen = 0;
+  for (const std::size_t at : staged.copies) {
+    const Copy& copy = std::get<Copy>(staged.plan.clocks[0].steps[at]);
+    const View& view = *std::ranges::find(staged.plan.tensors[copy.tensor].views, copy.to, &View::buffer);
+    for (std::size_t b = 0; b < staged.plan.buffers.size(); ++b) {
+      const Piece& piece = staged.plan.buffers[b].pieces[0];
+      const bool meets = piece.life.lower < view.life.upper && view.life.lower < piece.life.upper;
+      if (b == copy.to || staged.plan.places[b].memory != 0 || !meets) continue;
+      Plan plan = staged.plan;
+      plan.places[copy.to].offset = plan.places[b].offset;
+      EXPECT_FALSE(check_plan(plan, {&staged.network.input, 1}).empty());
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 0U);
+}
+
+/// The runner reads weights where they are staged, and sees that a copy came too late.
+TEST(PlanWeights, RunnerSeesAMissingCopy) {
+  const Staged staged = staged_plan();
+  for (const std::size_t at : staged.copies) {
+    Plan plan = staged.plan;
+    std::vector<Step>& steps = plan.clocks[0].steps;
+    std::size_t next = at;
+    while (next < steps.size() && std::holds_alternative<Copy>(steps[next])) ++next;
+    std::rotate(steps.begin() + static_cast<std::ptrdiff_t>(at),
+                steps.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                steps.begin() + static_cast<std::ptrdiff_t>(next) + 1);
+    EXPECT_FALSE(check_plan(plan, {&staged.network.input, 1}).empty());
+    EXPECT_TRUE(run_plan(staged.network, plan, {.check = RunCheck::tensors}).fault.has_value());
+  }
+}
+
+}  // namespace
+}  // namespace stowage
