@@ -200,7 +200,7 @@ bool count_weights(const Context& context) {
 std::vector<std::vector<NetworkRows>> choices_of_rows(const Context& context, const PlanOptions& options,
                                                       const Deadline& deadline) {
   const bool has_two = options.io == Io::arena && options.alias != Alias::all && context.working.size() > 1;
-  const bool has_steps = count_weights(context);
+  const bool has_steps = count_weights(context) && !options.stream->granule;
   const std::vector<stream::PassedIo> passed = passed_by_rows(context, options.io);
   const double share = 1.0 / (1 + (has_two ? 1 : 0) + (has_steps ? 1 : 0));
   std::vector<std::vector<NetworkRows>> choices{rows_of_each(context, options, passed, deadline.part(share))};
