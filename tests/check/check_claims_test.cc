@@ -33,7 +33,7 @@ void expect_wrong_claims(const Plan& plan, const std::vector<WrongClaim>& wrongs
   }
 }
 
-/// Two memories of costs 1 and 10, with traffic 32 and 16, and one for weights.
+/// Two memories of costs 1 and 10, with traffic 32 and 16, and one for weights, of 100 and 64.
 Plan with_traffic() {
   PlanSketch it;
   it.add_memory("slow");
@@ -46,7 +46,7 @@ Plan with_traffic() {
   weight.kind = TensorKind::weight;
   weight.traffic = 64;
   correct_claims(it.plan);
-  it.plan.summary.cost = 32 + 160;
+  it.plan.summary.cost = 32 + 160 + 6400;
   it.plan.summary.cost_bound = 100;
   return it.plan;
 }
@@ -57,9 +57,10 @@ TEST(CheckClaims, TrafficIsThatOfTheBuffers) {
       {{[](Plan& plan) { plan.memories[1].traffic = 17; }, {"'slow'", "17", "16"}},
        {[](Plan& plan) { plan.memories[0].traffic = 0; }, {"'arena'", "32"}},
        {[](Plan& plan) { plan.buffers[0].traffic = 0; }, {"'arena'", "32"}},
-       {[](Plan& plan) { plan.summary.cost = 193; }, {"193", "192"}},
-       {[](Plan& plan) { plan.memories[1].memory.cost = 11; }, {"192", "208"}},
-       {[](Plan& plan) { plan.summary.cost_bound = 193; }, {"193", "192"}},
+       {[](Plan& plan) { plan.summary.cost = 6593; }, {"6593", "6592"}},
+       {[](Plan& plan) { plan.memories[1].memory.cost = 11; }, {"6592", "6608"}},
+       {[](Plan& plan) { plan.memories[2].memory.cost = 0; }, {"6592", "192"}},
+       {[](Plan& plan) { plan.summary.cost_bound = 6593; }, {"6593", "6592"}},
        {[](Plan& plan) { plan.memories[0].memory.cost = std::numeric_limits<std::int64_t>::max(); },
         {"cost", "overflows"}}});
   Plan unknown = with_traffic();
