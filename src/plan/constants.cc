@@ -95,10 +95,11 @@ class ConstantPlacer {
     const auto bytes_in = [&](const View& view) { return bytes_of(plan_, {.tensor = t, .rows = view.rows}); };
     Bytes traffic = 0;
     for (const View& view : constant.views) traffic = sum_of(traffic, bytes_in(view));
-    for (const stream::RowAccess& read : reads_[t]) {
+    for (const ReadOfConstant& read : reads_[t]) {
       Bytes left = read.bytes;
       for (const View& view : constant.views) {
-        if (view.life.lower <= read.first && read.last < view.life.upper)
+        const bool has_it = !view.rows || !read.rows || *view.rows == *read.rows;
+        if (has_it && view.life.lower <= read.at && read.at < view.life.upper)
           left -= std::min(left, bytes_in(view));
       }
       traffic = sum_of(traffic, left);

@@ -27,6 +27,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -121,17 +122,20 @@ class RowMover {
       const Tensor& tensor = plan_.tensors[t].tensor;
       if (reads.size() < 2 || tensor.bytes == 0 || tensor.bytes > largest_value - alignment) continue;
       for (const std::optional<RowRange>& rows : parts_of_weight(tensor, reads)) {
-        ReadsOfConstant own = reads;
-        const Bytes bytes =
-            rows ? *bytes_of_row(tensor, rows->axis) * (rows->end - rows->begin) : tensor.bytes;
-        for (stream::RowAccess& it : own) it.bytes = rows ? bytes : it.bytes;
-        add_weight(t, rows, base::align_up(bytes, alignment), alignment, std::move(own));
+        std::vector<stream::RowAccess> own;
+        Bytes bytes = tensor.bytes;
+        if (rows) bytes = *bytes_of_row(tensor, rows->axis) * (rows->end - rows->begin);
+        for (const ReadOfConstant& it : reads) {
+          if (!rows || !it.rows || *it.rows == *rows)
+            own.push_back({it.at, it.at, rows ? bytes : it.bytes, false});
+        }
+        if (own.size() > 1) add_weight(t, rows, base::align_up(bytes, alignment), alignment, std::move(own));
       }
     }
   }
 
   void add_weight(std::size_t t, const std::optional<RowRange>& rows, Bytes size, Bytes alignment,
-                  ReadsOfConstant reads) {
+                  std::vector<stream::RowAccess> reads) {
     const Lifetime life{reads.front().first, reads.back().last + 1};
     Bytes traffic = 0;
     for (const stream::RowAccess& it : reads) traffic += it.bytes;
@@ -147,21 +151,32 @@ class RowMover {
   }
 
   /// Parts of a large weight are staged apart, as the first of them may be all that there is room for. They are rows
-  /// along its first axis, such as output channels, so each is one run of bytes. One that is not read as a whole (by
-  /// blocks) has one part, without rows.
+  /// along its first axis, such as output channels, so each is one run of bytes: those that blocks read, or some of all.
+  /// A weight that is read in other parts has one part, without rows.
   static std::vector<std::optional<RowRange>> parts_of_weight(const Tensor& tensor,
                                                               const ReadsOfConstant& reads) {
-    const bool is_whole =
-        std::ranges::all_of(reads, [&](const stream::RowAccess& it) { return it.bytes == tensor.bytes; });
     std::size_t axis = 0;
     while (tensor.shape && axis < tensor.shape->size() && (*tensor.shape)[axis] == 1) ++axis;
     const bool has_rows = tensor.shape && axis < tensor.shape->size() && bytes_of_row(tensor, axis);
-    const std::int64_t extent = has_rows ? (*tensor.shape)[axis] : 1;
-    const std::int64_t count = std::min({most_parts, extent, tensor.bytes / least_part});
-    if (!is_whole || count < 2) return {std::nullopt};
+    if (!has_rows) return {std::nullopt};
+    std::set<std::pair<std::int64_t, std::int64_t>> blocks;
+    for (const ReadOfConstant& it : reads) {
+      if (it.rows && it.rows->axis != axis) return {std::nullopt};
+      blocks.emplace(it.rows ? it.rows->begin : 0, it.rows ? it.rows->end : (*tensor.shape)[axis]);
+    }
     std::vector<std::optional<RowRange>> parts;
+    std::int64_t end = 0;
+    for (const auto& [begin, of_block] : blocks) {
+      if (begin < end) return {std::nullopt};  // blocks overlap
+      end = of_block;
+      parts.push_back(RowRange{axis, begin, end});
+    }
+    if (parts.size() > 1 || reads[0].rows) return parts;
+    const std::int64_t count = std::min({most_parts, end, tensor.bytes / least_part});
+    if (count < 2) return {std::nullopt};
+    parts.clear();
     for (std::int64_t p = 0; p < count; ++p)
-      parts.push_back(RowRange{axis, extent * p / count, extent * (p + 1) / count});
+      parts.push_back(RowRange{axis, end * p / count, end * (p + 1) / count});
     return parts;
   }
 

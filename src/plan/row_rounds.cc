@@ -210,6 +210,7 @@ class RowSearch {
     is_by_clock_ = found->placed.solution.interrupted;
     best_ = std::move(found->placed);
     from_ = std::move(found->from);
+    blocks_.reset();
     is_quick_ = true;
   }
 
@@ -236,6 +237,7 @@ class RowSearch {
     bool covers_blocks = false;
     if (keep(std::move(found.best))) {
       from_ = std::move(found.from);
+      blocks_.reset();
       tried.has_best = true;
     }
     if (blocks.network && !slice.is_over()) {
@@ -247,6 +249,7 @@ class RowSearch {
       are_axes_cut = are_axes_cut || split.are_axes_cut;
       if (keep(std::move(split.best))) {
         from_.reset();
+        blocks_ = blocks.network;
         tried.has_best = true;
       }
     }
@@ -355,6 +358,7 @@ class RowSearch {
 
   NetworkRows rows() {
     NetworkRows result{.from = from_,
+                       .blocks = blocks_,
                        .left_out = left_out(),
                        .is_cut = is_cut_ || (is_by_clock_ && !fits() && !options_.solve.effort)};
     if (const std::optional<Bytes> proven = bound())
@@ -389,9 +393,10 @@ class RowSearch {
   std::optional<Plan> whole_{};
   Bytes bound_of_whole_ = 0;  ///< For all orders of whole operators.
   std::optional<PlacedRows> best_{};
-  std::optional<Attempt> from_{};  ///< What the best is made from, unless that is blocks.
-  bool is_quick_ = false;          ///< The best is from `first_rows`.
-  bool is_by_clock_ = false;       ///< The best is from a search that was cut, so it depends on the time.
+  std::optional<Attempt> from_{};                ///< What the best is made from, unless that is blocks.
+  std::optional<model::SplitNetwork> blocks_{};  ///< What the best is of.
+  bool is_quick_ = false;                        ///< The best is from `first_rows`.
+  bool is_by_clock_ = false;  ///< The best is from a search that was cut, so it depends on the time.
   Bytes bound_of_best_ = 0;
   std::optional<Tried> tried_{};
   std::int64_t searched_ = largest_value;  ///< The finest granule of a search that ended by itself.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "model/blocks.h"
 #include "plan/draft.h"
 #include "plan/row_placing.h"
 #include "stowage/import.h"
@@ -18,9 +19,10 @@ struct NetworkRows {
   Plan whole{};    ///< If there are no rows: whole operators, and why that is all.
   RowsPtr rows{};  ///< Null: no plan by rows is lower than whole operators.
   ProvenBounds bounds{};
-  std::optional<Attempt> from{};    ///< What `rows` are made from; none for blocks.
-  std::vector<LeftOut> left_out{};  ///< By the search for `rows`.
-  bool is_cut = false;              ///< With more time there may be a lower plan.
+  std::optional<Attempt> from{};                ///< What `rows` are made from; none for blocks.
+  std::optional<model::SplitNetwork> blocks{};  ///< The network of blocks that `rows` are of.
+  std::vector<LeftOut> left_out{};              ///< By the search for `rows`.
+  bool is_cut = false;                          ///< With more time there may be a lower plan.
 };
 
 /// Whether the plan has state of the network that is no input and no output. TFLite's runtime keeps its variables itself.

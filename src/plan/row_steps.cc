@@ -16,6 +16,7 @@
 
 #include "plan/first_rows.h"
 #include "plan/granules.h"
+#include "plan/row_blocks.h"
 #include "plan/row_search.h"
 #include "plan/row_ways.h"
 #include "stream/repeat.h"
@@ -44,9 +45,7 @@ NetworkRows rows_with(const Graph& graph, const PlanOptions& options, const Arou
   }
   if (!deadline.is_over()) {
     const WholeOperators unknown{.peak = largest_value, .order = stream::once(graph).operators};
-    PlanOptions lowest = options;  // what is free beside rows is for weights
-    lowest.memories[0].capacity.reset();
-    FoundRows better = lowest_rows(graph, lowest, around, deadline, unknown, peak, from);
+    FoundRows better = lowest_rows(graph, options, around, deadline, unknown, peak, from);
     result.is_cut = better.is_cut;
     if (better.best) {
       result.rows = std::make_shared<const PlacedRows>(std::move(*better.best));
@@ -61,15 +60,16 @@ NetworkRows rows_with(const Graph& graph, const PlanOptions& options, const Arou
 
 std::vector<NetworkRows> rows_in_larger_steps(const Input& input, const PlanOptions& options,
                                               const stream::PassedIo& passed, const NetworkRows& found,
-                                              const Deadline& deadline) {
+                                              Bytes capacity, const Deadline& deadline) {
   std::vector<NetworkRows> all;
-  if (!found.rows || !options.memories[0].capacity) return all;
-  const Graph graph = chosen_by_rows(std::get<Graph>(input.content), *options.stream);
+  if (!found.rows) return all;
+  const Graph graph = found.blocks ? model::stored(*found.blocks)
+                                   : chosen_by_rows(std::get<Graph>(input.content), *options.stream);
   const PlanOptions own = with_granule(options, found.rows->streaming.granule);
   const Way way = ways_of(own).front();
   std::vector<Bytes> bytes;
   for (const double limit : limits_of_steps)
-    bytes.push_back(static_cast<Bytes>(limit * static_cast<double>(*options.memories[0].capacity)));
+    bytes.push_back(static_cast<Bytes>(limit * static_cast<double>(capacity)));
   const std::vector<stream::LargerSteps> steps = stream::steps_within(
       graph, {.granule = *own.stream->granule, .io = way.io, .passed = passed, .in_place = way.in_place},
       bytes, {work_on_steps, deadline.part(share_of_steps)});
@@ -78,6 +78,8 @@ std::vector<NetworkRows> rows_in_larger_steps(const Input& input, const PlanOpti
     NetworkRows rows =
         rows_with(graph, own, around, deadline.part(1 / static_cast<double>(steps.size() - s)));
     rows.left_out = found.left_out;
+    if (rows.rows && found.blocks)
+      rows.rows = std::make_shared<const PlacedRows>(in_network(*rows.rows, *found.blocks));
     if (rows.rows) all.push_back(std::move(rows));
   }
   return all;

@@ -49,11 +49,20 @@ constexpr double share_of_whole_beside_moves =
 
 constexpr double share_of_trying = 0.4;  // of what is left, if rows may move: then one choice goes on
 
-/// The options of one network in one memory as large as the fastest.
+/// Whether what steps read of weights has a cost.
+bool count_weights(const Context& context) {
+  return context.working.size() > 1 && std::ranges::any_of(context.options.memories, [](const Memory& it) {
+           return it.role == MemoryRole::weights && it.cost > 0;
+         });
+}
+
+/// The options of one network in one memory as large as the fastest. Where weights count, the lowest rows are wanted, for
+/// what is free beside them has a use.
 PlanOptions alone(const Context& context, const PlanOptions& options, const Input& input) {
   PlanOptions own = options;
   own.alignment = alignment_in(options, input.info.format);
   own.memories = {context.working[0]};
+  if (count_weights(context)) own.memories[0].capacity.reset();
   own.run.clear();
   own.feeds.clear();
   own.states.clear();
@@ -172,10 +181,12 @@ std::vector<std::vector<NetworkRows>> larger_steps_of_each(const Context& contex
                                                            const std::vector<NetworkRows>& found,
                                                            const Deadline& deadline) {
   std::vector<std::vector<NetworkRows>> of_each;
+  if (!context.working[0].capacity) return {};
   std::size_t most = 0;
   for (std::size_t m = 0; m < found.size(); ++m) {
     const Input& input = context.inputs[m];
     of_each.push_back(rows_in_larger_steps(input, alone(context, options, input), passed[m], found[m],
+                                           *context.working[0].capacity,
                                            deadline.part(1 / static_cast<double>(found.size() - m))));
     most = std::max(most, of_each.back().size());
   }
@@ -187,13 +198,6 @@ std::vector<std::vector<NetworkRows>> larger_steps_of_each(const Context& contex
     }
   }
   return choices;
-}
-
-/// Whether what steps read of weights has a cost.
-bool count_weights(const Context& context) {
-  return context.working.size() > 1 && std::ranges::any_of(context.options.memories, [](const Memory& it) {
-           return it.role == MemoryRole::weights && it.cost > 0;
-         });
 }
 
 /// Rows as the options say, those that need least beside inputs and outputs, and larger steps.

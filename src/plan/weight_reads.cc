@@ -18,16 +18,16 @@
 namespace stowage::plan {
 namespace {
 
-/// The bytes of a constant that a step of the operator needs.
-Bytes bytes_read(const Graph& graph, const Operator& op, std::size_t input, const Rare<RowRange>& block) {
+/// What a step of the operator needs of a constant.
+ReadOfConstant read_at(Position at, const Graph& graph, const Operator& op, std::size_t input,
+                       const Rare<RowRange>& block) {
   const Tensor& tensor = graph.tensors[*op.inputs[input]];
-  if (!block) return tensor.bytes;
-  const RowAxis* const along = row_axis(op, block->axis);
+  const RowAxis* const along = block ? row_axis(op, block->axis) : nullptr;
   const RowRead* const read = along == nullptr ? nullptr : row_read(*along, input);
   const auto row = read == nullptr ? std::nullopt : bytes_of_row(tensor, read->axis);
-  if (!row) return tensor.bytes;
+  if (!row) return {at, tensor.bytes, std::nullopt};
   const RowRange part = model::block_read(*read, (*tensor.shape)[read->axis], *block);
-  return *row * (part.end - part.begin);
+  return {at, *row * (part.end - part.begin), part};
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ std::vector<ReadsOfConstant> reads_of_constants(std::span<const Input> inputs, c
       for (std::size_t i = 0; i < op.inputs.size(); ++i) {
         if (!op.inputs[i] || !is_constant(graph.tensors[*op.inputs[i]].kind)) continue;
         ReadsOfConstant& own = reads[first[run->model] + *op.inputs[i]];
-        if (!own.empty() && own.back().first == position) continue;  // it reads it twice
-        own.push_back({position, position, bytes_read(graph, op, i, run->block)});
+        if (!own.empty() && own.back().at == position) continue;  // it reads it twice
+        own.push_back(read_at(position, graph, op, i, run->block));
       }
     }
   }

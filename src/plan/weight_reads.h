@@ -1,19 +1,26 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "stowage/import.h"
 #include "stowage/plan.h"
-#include "stream/timetable.h"
 
 namespace stowage::plan {
 
-/// Steps of one clock that read a constant, in the order of time.
-using ReadsOfConstant = std::vector<stream::RowAccess>;
+/// A step that reads a constant, or these rows of it.
+struct ReadOfConstant {
+  Position at = 0;
+  Bytes bytes = 0;
+  std::optional<RowRange> rows{};
+};
 
-/// Of each tensor of the plan: the steps that read it and how many bytes of it, if it is a constant, else none. A step
-/// reads all of a constant, or what its block needs. Steps of several clocks are one after the other.
+/// In the order of time.
+using ReadsOfConstant = std::vector<ReadOfConstant>;
+
+/// Of each tensor of the plan: the steps that read it, if it is a constant, else none. A step reads all of a constant, or
+/// what its block needs. Steps of several clocks are one after the other.
 [[nodiscard]] std::vector<ReadsOfConstant> reads_of_constants(std::span<const Input> inputs,
                                                               const Plan& plan);
 
