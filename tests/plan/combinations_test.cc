@@ -53,6 +53,7 @@ enum class Feature {
   moves,
   weights,
   state,
+  shared_state,
   bodies,
   open_sizes,
   external,
@@ -85,6 +86,7 @@ constexpr Row all_features[] = {
     {Feature::moves, "moves", "--moves"},
     {Feature::weights, "weights memory", "--memory FLASH:weights"},
     {Feature::state, "state", "--state new=old"},
+    {Feature::shared_state, "state of two models", "--state a.new=b.old"},
     {Feature::bodies, "bodies", "a network with an If"},
     {Feature::open_sizes, "open sizes", "a network whose height is open"},
     {Feature::external, "external io", "--io external"},
@@ -129,7 +131,7 @@ Network network_of(const std::string& name, const Features& wanted) {
     for (const char* const type : {"Add", "Mul", "Sub"}) y = images.apply(type, {y, first}, images.shape(x));
   }
   std::optional<StateTie> tie;
-  if (wanted.contains(Feature::state)) {
+  if (wanted.contains(Feature::state) || wanted.contains(Feature::shared_state)) {
     const TensorId old_state = images.add_tensor(TensorKind::input, images.shape(x));
     const TensorId sum = images.apply("Add", {y, old_state}, images.shape(x));
     tie = StateTie{.output = images.apply("Relu", {sum}, images.shape(x)), .input = old_state};
@@ -179,8 +181,10 @@ Network joined_with_another(const Network& network, const Features& wanted) {
 Case case_of(const Features& wanted) {
   const auto wants = [&](Feature feature) { return wanted.contains(feature); };
   Case it;
-  const bool are_three = wants(Feature::same_time) && (wants(Feature::sequence) || wants(Feature::feeding));
-  const bool are_two = wants(Feature::same_time) || wants(Feature::sequence) || wants(Feature::feeding);
+  const bool are_three = wants(Feature::same_time) && (wants(Feature::sequence) || wants(Feature::feeding) ||
+                                                       wants(Feature::shared_state));
+  const bool are_two = wants(Feature::same_time) || wants(Feature::sequence) || wants(Feature::feeding) ||
+                       wants(Feature::shared_state);
   for (const char* const name : {"a", "b", "c"}) {
     if (it.networks.size() < (are_three ? 3U : are_two ? 2U : 1U))
       it.networks.push_back(network_of(name, wanted));
@@ -190,6 +194,12 @@ Case case_of(const Features& wanted) {
   if (are_two) options.run = are_three ? "a; b | c" : wants(Feature::same_time) ? "a | b" : "a; b";
   if (wants(Feature::feeding))
     options.feeds = {{fed_output(it.networks[0]), testing::name_of_input(it.networks[1])}};
+  if (wants(Feature::shared_state)) {
+    const Graph& first = it.networks[0].graph();
+    const Graph& second = it.networks[1].graph();
+    options.states = {{"a." + first.tensors[first.ties.at(0).output].name,
+                       "b." + second.tensors[second.ties.at(0).input].name}};
+  }
   options.solve.effort = streams(wanted) ? 1000 * std::ssize(it.networks) : 200;
   options.alignment = 4;
   if (streams(wanted)) {
@@ -282,6 +292,8 @@ std::string lack_of(Feature feature, const Case& it, const PlanResult& result) {
                                        TensorKind::state;
                               }),
                     "state has no place");
+    case Feature::shared_state:
+      return unless(!plan.states.empty(), "no state is shared");
     case Feature::bodies:
       return unless(any_step(plan,
                              [](const Step& step) {
@@ -391,7 +403,7 @@ const std::vector<Features>& triples() {
       {rows, blocks, recompute},   {rows, sequence, generate},     {sequence, feeding, moves},
       {sequence, state, moves},    {same_time, feeding, memories}, {same_time, state, weights},
       {bodies, state, memories},   {bodies, sequence, feeding},    {open_sizes, sequence, memories},
-      {bodies, open_sizes, state}};
+      {bodies, open_sizes, state}, {rows, shared_state, generate}, {rows, shared_state, weights}};
   return all;
 }
 
