@@ -83,6 +83,12 @@ class Ways {
       rows.stream.emplace();
       planned(way, rows);
     });
+    add("rows, also of inputs and outputs", "plan", " --stream --io rows", [&](Way& way) {
+      PlanOptions rows = options_;
+      rows.stream.emplace();
+      rows.io = Io::rows;
+      planned(way, rows);
+    });
     add("generated C, by rows", "generate", " --stream", [&](Way& way) {
       PlanOptions rows = options_;
       rows.stream.emplace();
@@ -208,7 +214,8 @@ void print_ways(const Ways& all, const std::vector<Way>& ways) {
       std::cout,
       "\nBytes of tensors; for TensorFlow Lite Micro, all that it keeps in its arena. Code and stacks come "
       "on top, and without a\nnumber for flash the weights do. Ways of `stowage plan` are for a runtime of "
-      "your own; TensorFlow Lite Micro and\ngenerated C need nothing else.{}\n",
+      "your own; TensorFlow Lite Micro and\ngenerated C need nothing else. By rows, C takes inputs row by "
+      "row, unless it is for two memories.{}\n",
       device.note.empty() ? "" : " " + device.note);
 }
 

@@ -300,14 +300,58 @@ void print_commands(const PlanCommand& command, const std::vector<std::string>& 
               capacity, command.typed, go_on, shell_word(others.back()));
 }
 
+void print_command_for_one(const PlanCommand& command, const std::vector<std::string>& batches,
+                           const std::vector<std::string>& others, std::int64_t size) {
+  std::string given;
+  for (const std::string& name : batches) given += fmt::format(" --dim {}=1", shell_word(name));
+  for (const std::string& name : others) given += fmt::format(" --dim {}={}", shell_word(name), size);
+  base::print(std::cout, "\nthe plan for {}:\n  {}{}\n\n", words_of(others, size), command.typed, given);
+}
+
+/// A size that the model accepts for all names at once; none if it rejects all that are tried.
+std::optional<std::int64_t> accepted_size(const PlanCommand& command, const PlanOptions& options,
+                                          const std::vector<std::string>& names) {
+  const AcceptsSize accepts = accepting(reader_of(command, options, names, {.names = names}));
+  const auto last = std::ranges::find_if(sizes_tried.rbegin(), sizes_tried.rend(), [&](std::int64_t size) {
+    return accepts({size, size});
+  });
+  return last == sizes_tried.rend() ? std::nullopt : std::optional(*last);
+}
+
+/// If the model accepts no size for all of these, one or two of them may have to be 1, as the batch of a state: they
+/// become batches.
+void find_more_batches(const PlanCommand& command, const PlanOptions& options,
+                       std::vector<std::string>& batches, std::vector<std::string>& others) {
+  if (others.size() < 2 || accepted_size(command, options, others)) return;
+  const std::vector<std::string> all = others;
+  const auto are_batches = [&](const std::vector<std::string>& ones) {
+    if (ones.size() == all.size()) return false;
+    others.clear();
+    std::ranges::copy_if(all, std::back_inserter(others), [&](const std::string& name) {
+      return std::ranges::find(ones, name) == ones.end();
+    });
+    PlanCommand fixed = command;
+    give(fixed, ones, 1);
+    if (!accepted_size(fixed, options, others)) return false;
+    batches.insert(batches.end(), ones.begin(), ones.end());
+    return true;
+  };
+  for (const std::string& one : all)
+    if (are_batches({one})) return;
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    for (std::size_t b = a + 1; b < all.size(); ++b)
+      if (are_batches({all[a], all[b]})) return;
+  }
+  others = all;
+}
+
 }  // namespace
 
 void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, PlanOptions options) {
   std::vector<std::string> batches, others;
   for (const OpenSize& size : open.sizes()) (is_batch(size) ? batches : others).push_back(size.name);
-  if (others.empty()) std::swap(batches, others);
-  PlanCommand with_batches = command;
-  give(with_batches, batches, 1);
+  const bool are_batches = others.empty();
+  if (are_batches) std::swap(batches, others);
   options.stream.reset();
   options.banks.reset();
   options.near.clear();
@@ -315,6 +359,11 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
   for (Memory& memory : options.memories) memory.capacity.reset();
   options.solve.effort.reset();
   options.solve.time_limit = std::chrono::duration<double>(0.8);
+  PlanCommand with_batches = command;
+  give(with_batches, batches, 1);
+  find_more_batches(with_batches, options, batches, others);
+  with_batches = command;
+  give(with_batches, batches, 1);
   base::print(std::cout, "open sizes   {}\n", in_words(open.sizes()[0]));
   for (std::size_t s = 1; s < open.sizes().size(); ++s)
     base::print(std::cout, "             {}\n", in_words(open.sizes()[s]));
@@ -326,8 +375,11 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
   if (shown < variations.size())
     base::print(std::cout, "{} more sizes were not varied\n", variations.size() - shown);
   const auto read = [&](const GivenSize& size) { return read_with(with_batches, options, others, size); };
+  if (are_batches && accepting(read)({1, 1})) print_command_for_one(command, batches, others, 1);
   if (const auto range = range_to_go_on(accepting(read)))
     print_commands(command, batches, others, *range, least);
+  else if (const auto size = accepted_size(with_batches, options, others))
+    print_command_for_one(command, batches, others, *size);
   std::cout.flush();
 }
 

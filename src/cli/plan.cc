@@ -202,6 +202,7 @@ std::optional<Bytes> missed_size(const PlanCommand& command, const PlanResult& r
 void write_runtime(const PlanCommand& command, const PlanOptions& options, const Plan& plan,
                    std::ostream& out, std::string_view before) {
   if (command.inputs.size() != 1 || plan.models[0].format != ModelFormat::tflite) return;
+  if (options.stream || plan.memories.size() > 1) return;
   const ModelTexts& given = command.model;
   if (!given.dims.empty() || !given.shapes.empty() || !given.bounds.empty() || !given.values.empty()) return;
   const std::string file = parse_models(command.inputs)[0].file;

@@ -57,6 +57,16 @@ void expect_weights(const NodeContext& node, const Dim& hidden) {
   if (gates && hidden && *gates % *hidden != 0)
     misfit("dimension 1 of the weights has ", *gates, ", expected a multiple of ", *hidden);
   expect("dimension 1 of the bias", dim_at(node.dims(3), 1), product_of(gates, Dim(2)));
+  const bool is_batch_first = node.integer("layout", 0) != 0;
+  for (const std::size_t state : {std::size_t{5}, std::size_t{6}}) {  // those that it begins with
+    const Dims* const dims = node.has(state) ? node.dims(state) : nullptr;
+    if (dims == nullptr) continue;
+    expect("dimension 0 of its first state", dim_at(dims, 0),
+           is_batch_first ? dim_at(node.dims(0), 0) : directions);
+    expect("dimension 1 of its first state", dim_at(dims, 1),
+           is_batch_first ? directions : dim_at(node.dims(0), 1));
+    expect("dimension 2 of its first state", dim_at(dims, 2), hidden);
+  }
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(CliFit, EveryCommandForATfliteModelWorks) {
   const TemporaryDirectory directory;
   directory.write("a model.tflite", relu_chain());
   const json document = ways_of(directory, {"a model.tflite", "--board", "esp32s3"});
-  EXPECT_EQ(document.at("ways").size(), 8U) << document.dump(1);
+  EXPECT_EQ(document.at("ways").size(), 9U) << document.dump(1);
   for (const json& way : document.at("ways")) EXPECT_TRUE(way.at("fits")) << way.dump();
   expect_commands_work(directory, document);
 }
@@ -79,16 +79,18 @@ TEST(CliFit, EveryCommandForATfliteModelWorks) {
 TEST(CliFit, EveryCommandForAnOnnxModelWorks) {
   const TemporaryDirectory directory;
   const json document = ways_of(directory, {classifier_file, "--board", "npu"});
-  ASSERT_EQ(document.at("ways").size(), 6U);
+  ASSERT_EQ(document.at("ways").size(), 7U);
   EXPECT_FALSE(document.at("ways")[0].at("fits")) << "720 KiB in a scratchpad of 256";
   EXPECT_EQ(document.at("ways")[0].at("bytes"), 737280);
   EXPECT_TRUE(document.at("ways")[1].at("fits")) << "by rows";
-  EXPECT_EQ(document.at("ways")[3].at("way"), "generated C, by rows in scratchpad and DRAM");
-  EXPECT_TRUE(document.at("ways")[3].at("fits"));
-  EXPECT_TRUE(document.at("ways")[4].at("fits")) << "in two memories";
-  EXPECT_LE(document.at("ways")[4].at("bytes"), 262144);
-  EXPECT_EQ(document.at("ways")[5].at("way"), "rows in scratchpad and DRAM");
-  EXPECT_LT(document.at("ways")[5].at("slow_traffic"), document.at("ways")[4].at("slow_traffic"));
+  EXPECT_EQ(document.at("ways")[2].at("way"), "rows, also of inputs and outputs");
+  EXPECT_LT(document.at("ways")[2].at("bytes"), document.at("ways")[1].at("bytes"));
+  EXPECT_EQ(document.at("ways")[4].at("way"), "generated C, by rows in scratchpad and DRAM");
+  EXPECT_TRUE(document.at("ways")[4].at("fits"));
+  EXPECT_TRUE(document.at("ways")[5].at("fits")) << "in two memories";
+  EXPECT_LE(document.at("ways")[5].at("bytes"), 262144);
+  EXPECT_EQ(document.at("ways")[6].at("way"), "rows in scratchpad and DRAM");
+  EXPECT_LT(document.at("ways")[6].at("slow_traffic"), document.at("ways")[5].at("slow_traffic"));
   expect_commands_work(directory, document);
 }
 
@@ -289,6 +291,8 @@ TEST(CliAdvice, ATfliteModelHasTheRuntimesBytes) {
   const ProcessResult plan = run_stowage(directory.path(), {"plan", "m.tflite"});
   EXPECT_TRUE(has_part(plan.output, "\n\nTensorFlow Lite Micro needs a tensor_arena of ")) << plan.output;
   EXPECT_TRUE(has_part(plan.output, "`stowage tflm m.tflite` plans for it"));
+  const ProcessResult rows = run_stowage(directory.path(), {"plan", "m.tflite", "--stream"});
+  EXPECT_FALSE(has_part(rows.output, "TensorFlow Lite Micro needs")) << "it runs no rows";
   EXPECT_FALSE(has_part(run_stowage(directory.path(), {"tflm", "m.tflite"}).output, "by itself"));
 }
 

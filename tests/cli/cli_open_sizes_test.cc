@@ -182,6 +182,37 @@ TEST(CliOpenSizes, AreVariedByThemselvesUnlessTheModelForbidsIt) {
   EXPECT_EQ(together.find("rejected"), std::string::npos) << together;
 }
 
+/// Sums of two neighbours, as a sequence whose first state has a batch of its own, which must be that of `x`.
+TEST(CliOpenSizes, ThatMustBeOneAreFound) {
+  using testing::node;
+  const testing::TemporaryDirectory directory;
+  directory.write(
+      "net.onnx",
+      testing::onnx_model({.nodes = {node("Conv", {"x", "k"}, {"c"}),
+                                     node("Transpose", {"c"}, {"s"},
+                                          {testing::attribute("perm", std::vector<std::int64_t>{2, 0, 1})}),
+                                     node("LSTM", {"s", "w", "r", "", "", "h"}, {"y"},
+                                          {testing::attribute("hidden_size", std::int64_t{2})})},
+                           .inputs = {tensor_value("x", {"batch", 3, "n"}), tensor_value("h", {1, "m", 2})},
+                           .outputs = {testing::untyped_value("y")},
+                           .initializers = {testing::zeros("k", {3, 3, 2}), testing::zeros("w", {1, 8, 3}),
+                                            testing::zeros("r", {1, 8, 2})}})
+          .SerializeAsString());
+  const ProcessResult answer = run_stowage(directory.path(), {"plan", "net.onnx"});
+  EXPECT_EQ(answer.status, 3) << answer.errors;
+  expect_says(answer.output, {"with batch=1 m=1", "bytes  n=32", "--dim batch=1 --dim m=1 --dim n="});
+}
+
+TEST(CliOpenSizes, OfBatchesBeginWithOne) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", testing::onnx_model({.nodes = {testing::node("Relu", {"x"}, {"y"})},
+                                                   .inputs = {tensor_value("x", {"batch", 16})},
+                                                   .outputs = {testing::untyped_value("y")}})
+                                  .SerializeAsString());
+  expect_says(run_stowage(directory.path(), {"plan", "net.onnx"}).output,
+              {"the plan for batch=1:\n  stowage plan net.onnx --dim batch=1\n", "--dim batch=..512"});
+}
+
 TEST(CliOpenSizes, OfTwoDimensionsHaveAFrontier) {
   const std::vector<std::string> both{"--fit", "batch,seq", "--capacity", "64KiB"};
   const ProcessResult table = planned(both);
