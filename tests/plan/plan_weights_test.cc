@@ -41,9 +41,9 @@ Network narrowing(Random& random) {
   return images.take(0);
 }
 
-PlanOptions in_three_memories(Bytes fast, Moves moves) {
+PlanOptions in_three_memories(Bytes fast, Moves moves, Io io = Io::rows) {
   PlanOptions options;
-  options.io = Io::rows;
+  options.io = io;
   options.stream.emplace();
   options.alignment = 4;
   options.memories = {{.name = "SRAM", .capacity = fast},
@@ -117,7 +117,7 @@ TEST(PlanWeights, CostWhatStepsRead) {
     const Network network = narrowing(random);
     const Bytes fast = pick(random, 800, 4000);
     for (const Moves moves : {Moves::none, Moves::allowed}) {
-      const Plan plan = planned(network, in_three_memories(fast, moves));
+      const Plan plan = planned(network, in_three_memories(fast, moves, i % 3 == 0 ? Io::arena : Io::rows));
       (moves == Moves::none ? still : moving) += plan.memories[2].traffic;
       EXPECT_EQ(plan.memories[2].traffic, read_in_flash(network, plan));
       std::int64_t cost = 0;
