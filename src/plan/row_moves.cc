@@ -126,7 +126,8 @@ class RowMover {
         Bytes bytes = tensor.bytes;
         if (rows) bytes = *bytes_of_row(tensor, rows->axis) * (rows->end - rows->begin);
         for (const ReadOfConstant& it : reads) {
-          if (it.at == 0) continue;  // no copy comes before the first step, for inputs are there from the start
+          if (it.at == 0)
+            continue;  // no copy comes before the first step, for inputs are there from the start
           if (!rows || !it.rows || *it.rows == *rows)
             own.push_back({it.at, it.at, rows ? bytes : it.bytes, false});
         }

@@ -75,7 +75,7 @@ using RowsPtr = std::shared_ptr<const PlacedRows>;
 struct Around {
   stream::PassedIo passed{};
   Bytes alignment = 1;
-  bool keeps_state = false;  ///< Its state is in the plan.
+  bool keeps_state = false;           ///< Its state is in the plan.
   stream::ChosenGranules granules{};  ///< Of tensors whose steps have other rows than those of all others.
 };
 

@@ -264,11 +264,11 @@ TEST(OnnxMisfits, WeightsOfStatesAreForTheInput) {
 
 TEST(OnnxMisfits, StatesAreForTheBatch) {
   const auto problem = [](const Shape& state, const Shape& cells) {
-    return problem_with(node("LSTM", {"x", "w", "r", "b", "", "h", "c"}, {"y"},
-                             {attribute("hidden_size", std::int64_t{2})}),
-                        {5, 4, 3},
-                        {zeros("w", {1, 8, 3}), zeros("r", {1, 8, 2}), zeros("b", {1, 16}), zeros("h", state),
-                         zeros("c", cells)});
+    return problem_with(
+        node("LSTM", {"x", "w", "r", "b", "", "h", "c"}, {"y"}, {attribute("hidden_size", std::int64_t{2})}),
+        {5, 4, 3},
+        {zeros("w", {1, 8, 3}), zeros("r", {1, 8, 2}), zeros("b", {1, 16}), zeros("h", state),
+         zeros("c", cells)});
   };
   EXPECT_EQ(problem({1, 4, 2}, {1, 4, 2}), "");
   expect_says(problem({1, 5, 2}, {1, 4, 2}), "dimension 1 of its first state has 5, expected 4");
