@@ -90,6 +90,8 @@ void draw_together(Case& drawn) {
   if (random.chance(25))
     options.memories.push_back({.name = "middle", .capacity = random.between(16, 300), .cost = 10});
   options.memories.push_back({.name = "slow", .cost = random.chance(50) ? 10 : 100});
+  if (random.chance(30))
+    options.memories.push_back({.name = "flash", .cost = 10, .role = MemoryRole::weights});
   if (random.chance(80)) options.moves = Moves::allowed;
 }
 

@@ -349,6 +349,10 @@ void draw_rows(Case& drawn) {
   if (random.chance(20)) {
     options.memories = {{.name = "fast", .capacity = random.between(16, 300), .cost = 1},
                         {.name = "slow", .cost = random.chance(50) ? 10 : 100}};
+    if (random.chance(50)) {  // steps read weights, which may be staged
+      options.memories.push_back({.name = "flash", .cost = 10, .role = MemoryRole::weights});
+      if (random.chance(70)) options.moves = Moves::allowed;
+    }
     options.stream->recompute_from.reset();
     return;
   }
