@@ -273,39 +273,40 @@ Bytes print_peaks(const PlanCommand& command, const PlanOptions& options,
   return peak_to_go_on(peaks);
 }
 
-/// Commands that go on with sizes of this range. `least` is a peak that the last of them must allow.
-void print_commands(const PlanCommand& command, const std::vector<std::string>& batches,
-                    const std::vector<std::string>& others, const GivenSize& range, Bytes least) {
+/// " --dim NAME=SIZE" for each name.
+std::string dims_of(const std::vector<std::string>& names, const std::string& size) {
+  std::string text;
+  for (const std::string& name : names) text += fmt::format(" --dim {}={}", shell_word(name), size);
+  return text;
+}
+
+/// Commands that go on with sizes of this range for `names`, behind options for all others. `least` is a peak that the
+/// last of them must allow.
+void print_commands(const PlanCommand& command, const std::string& others,
+                    const std::vector<std::string>& names, const GivenSize& range, Bytes least) {
   const bool is_usual = *range.least == 1 && range.step == 1;
-  const auto given = [](const std::string& name, const std::string& size) {
-    return fmt::format(" --dim {}={}", shell_word(name), size);
-  };
   const std::string size = is_usual ? fmt::format("..{}", range.most) : in_digits(range);
-  std::string go_on, ranges;
-  for (const std::string& name : batches) go_on += given(name, "1");
-  for (const std::string& name : others) ranges += given(name, size);
   base::print(std::cout, "\none plan for every size {}up to {}{}:\n  {}{}{}\n",
               is_usual ? "" : fmt::format("from {} ", *range.least), range.most,
-              range.step == 1 ? "" : fmt::format(" in steps of {}", range.step), command.typed, go_on,
-              ranges);
-  for (std::size_t i = 0; i + 1 < others.size(); ++i) go_on += given(others[i], size);
+              range.step == 1 ? "" : fmt::format(" in steps of {}", range.step), command.typed, others,
+              dims_of(names, size));
+  std::string go_on = others + dims_of({names.begin(), names.end() - 1}, size);
   constexpr std::int64_t most = std::int64_t{1} << 20;
   if (!is_usual) {
     const std::int64_t steps = (most - *range.least) / range.step;
-    go_on += given(others.back(), in_digits({*range.least, *range.least + steps * range.step, range.step}));
+    go_on +=
+        dims_of({names.back()}, in_digits({*range.least, *range.least + steps * range.step, range.step}));
   }
   std::int64_t capacity = 1;  // MiB
   while (capacity < (least >> 20) + 1 && capacity < most) capacity *= 2;
   base::print(std::cout, "the largest size that fits {0} MiB:\n  {1}{2} --fit {3} --capacity {0}MiB\n\n",
-              capacity, command.typed, go_on, shell_word(others.back()));
+              capacity, command.typed, go_on, shell_word(names.back()));
 }
 
-void print_command_for_one(const PlanCommand& command, const std::vector<std::string>& batches,
-                           const std::vector<std::string>& others, std::int64_t size) {
-  std::string given;
-  for (const std::string& name : batches) given += fmt::format(" --dim {}=1", shell_word(name));
-  for (const std::string& name : others) given += fmt::format(" --dim {}={}", shell_word(name), size);
-  base::print(std::cout, "\nthe plan for {}:\n  {}{}\n\n", words_of(others, size), command.typed, given);
+void print_command_for_one(const PlanCommand& command, const std::string& others,
+                           const std::vector<std::string>& names, std::int64_t size) {
+  base::print(std::cout, "\nthe plan for {}:\n  {}{}{}\n\n", words_of(names, size), command.typed, others,
+              dims_of(names, fmt::format("{}", size)));
 }
 
 /// A size that the model accepts for all names at once; none if it rejects all that are tried.
@@ -369,17 +370,28 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
     base::print(std::cout, "             {}\n", in_words(open.sizes()[s]));
   const std::vector<Variation> variations = variations_of(with_batches, options, others);
   const std::size_t shown = std::min(variations.size(), most_variations);
-  Bytes least = largest_value;
+  std::vector<Bytes> peaks;  // the least of each table
   for (const Variation& it : std::span(variations).first(shown))
-    least = std::min(least, print_peaks(with_batches, options, batches, others, it));
+    peaks.push_back(print_peaks(with_batches, options, batches, others, it));
   if (shown < variations.size())
     base::print(std::cout, "{} more sizes were not varied\n", variations.size() - shown);
   const auto read = [&](const GivenSize& size) { return read_with(with_batches, options, others, size); };
-  if (are_batches && accepting(read)({1, 1})) print_command_for_one(command, batches, others, 1);
-  if (const auto range = range_to_go_on(accepting(read)))
-    print_commands(command, batches, others, *range, least);
-  else if (const auto size = accepted_size(with_batches, options, others))
-    print_command_for_one(command, batches, others, *size);
+  const AcceptsSize accepts = accepting(read);
+  const std::string given = dims_of(batches, "1");
+  if (are_batches && accepts({1, 1})) print_command_for_one(command, given, others, 1);
+  const auto range = range_to_go_on(accepts);
+  if (range && (variations.size() == 1 || *range->least == 1)) {
+    print_commands(command, given, others, *range, std::ranges::min(peaks));
+  } else if (range) {  // sizes do not go together, so each has a range of its own
+    for (std::size_t v = 0; v < shown; ++v) {
+      const Variation& it = variations[v];
+      const auto own = range_to_go_on(accepting(reader_of(with_batches, options, others, it)));
+      const std::string fixed = given + dims_of(fixed_in(it, others), fmt::format("{}", it.others));
+      if (own) print_commands(command, fixed, it.names, *own, peaks[v]);
+    }
+  } else if (const auto size = accepted_size(with_batches, options, others)) {
+    print_command_for_one(command, given, others, *size);
+  }
   std::cout.flush();
 }
 

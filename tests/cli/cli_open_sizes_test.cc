@@ -203,6 +203,25 @@ TEST(CliOpenSizes, ThatMustBeOneAreFound) {
   expect_says(answer.output, {"with batch=1 m=1", "bytes  n=32", "--dim batch=1 --dim m=1 --dim n="});
 }
 
+/// A height that ends as one row, and a width that may be any.
+TEST(CliOpenSizes, ThatDoNotGoTogetherHaveRangesOfTheirOwn) {
+  using testing::node;
+  const testing::TemporaryDirectory directory;
+  directory.write(
+      "net.onnx",
+      testing::onnx_model(
+          {.nodes = {node("MaxPool", {"x"}, {"c"},
+                          {testing::attribute("kernel_shape", std::vector<std::int64_t>{32, 1}),
+                           testing::attribute("strides", std::vector<std::int64_t>{32, 1})}),
+                     node("Concat", {"c", "k"}, {"y"}, {testing::attribute("axis", std::int64_t{3})})},
+           .inputs = {tensor_value("x", {1, 1, "h", "w"})},
+           .outputs = {testing::untyped_value("y")},
+           .initializers = {testing::zeros("k", {1, 1, 1, 4})}})
+          .SerializeAsString());
+  const ProcessResult answer = run_stowage(directory.path(), {"plan", "net.onnx"});
+  expect_says(answer.output, {"--dim h=32 --dim w=..512\n", "--dim h=32 --fit w --capacity 1MiB\n"});
+}
+
 TEST(CliOpenSizes, OfBatchesBeginWithOne) {
   const testing::TemporaryDirectory directory;
   directory.write("net.onnx", testing::onnx_model({.nodes = {testing::node("Relu", {"x"}, {"y"})},
