@@ -16,9 +16,13 @@
 #include "bindings.h"
 #include "cli/commands.h"
 #include "cli/frontier.h"
+#include "cli/given_plan.h"
+#include "cli/models.h"
+#include "cli/open_sizes.h"
 #include "cli/options.h"
 #include "models.h"
 #include "planned.h"
+#include "stowage/buckets.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"
@@ -81,12 +85,14 @@ Planned load(const nb::bytes& json, const std::string& name, const nb::list& mod
   Planned planned;
   run_watched(nb::none(), [&](const Watch&) {
     try {
-      planned.result.plan = parse_plan(text);
+      cli::GivenPlan given = cli::parse_given_plan(text);
+      planned.result.plan = std::move(given.plan);
+      planned.functions = std::move(given.functions);
     } catch (const Error& error) {
       throw error.in_file(name);
     }
     if (sources.empty()) return;
-    planned.texts = texts_in(planned.result.plan, sources, texts.model);
+    planned.texts = wanted_sizes(planned.given(), sources, texts.model).texts;
     planned.names = names_of(inputs_for(planned.result.plan, sources, planned.texts));
   });
   for (const PlannedMemory& memory : planned.result.plan.memories) {
@@ -96,10 +102,32 @@ Planned load(const nb::bytes& json, const std::string& name, const nb::list& mod
   return planned;
 }
 
+void expect_buckets(const nb::bytes& json, const std::string& name) {
+  const std::string_view text(json.c_str(), json.size());
+  try {
+    if (!cli::has_buckets(text)) throw Error("", "has no plans for several sizes; load reads one plan");
+    (void)parse_buckets(text);
+  } catch (const Error& error) {
+    throw error.in_file(name);
+  }
+}
+
 std::vector<std::string> words_of(const Faults& faults) {
   std::vector<std::string> words;
   for (const Fault& fault : faults) words.push_back(fault.what);
   return words;
+}
+
+/// The plan is checked at the sizes that the options give within its ranges.
+Faults check_with_models(const cli::GivenPlan& given, const std::vector<Source>& sources,
+                         const cli::ModelTexts& texts) {
+  const cli::WantedSizes sizes = wanted_sizes(given, sources, texts);
+  const auto read = [&](const cli::ModelTexts& it) { return inputs_for(given.plan, sources, it); };
+  std::vector<Input> inputs = read(sizes.texts);
+  const Plan plan = cli::plan_at_sizes(given, sizes, inputs, cli::ReadInputs(read));
+  Faults faults = check_plan(plan, inputs);
+  if (faults.empty()) expect_states(plan, sources, texts);
+  return faults;
 }
 
 std::vector<std::string> verify(const Planned& planned, const nb::list& models, const nb::dict& options) {
@@ -107,10 +135,10 @@ std::vector<std::string> verify(const Planned& planned, const nb::list& models, 
   const Texts texts = texts_from(options);
   Faults faults;
   run_watched(nb::none(), [&](const Watch&) {
-    const Plan& plan = planned.result.plan;
-    faults = sources.empty()
-                 ? check_plan(plan)
-                 : check_plan(plan, inputs_for(plan, sources, texts_in(plan, sources, texts.model)));
+    const cli::GivenPlan given = planned.given();
+    faults = cli::faults_of_functions(given);
+    if (!faults.empty()) return;
+    faults = sources.empty() ? check_plan(given.plan) : check_with_models(given, sources, texts.model);
   });
   return words_of(faults);
 }
@@ -383,8 +411,9 @@ void bind_plan(nb::module_& module) {
       return written([&](std::ostream& out) { write(planned.result.plan, out); });
     };
   };
-  nb::class_<Planned>(module, "Plan")
-      .def_prop_ro("summary", &summary_of)
+  nb::class_<Planned> plan(module, "Plan");
+  bind_functions(plan);
+  plan.def_prop_ro("summary", &summary_of)
       .def_prop_ro("memories", &memories_of)
       .def_prop_ro("claims", &claims_of)
       .def_prop_ro("left_out", &left_out_of)
@@ -401,6 +430,7 @@ void bind_plan(nb::module_& module) {
           "json",
           [](const Planned& planned, bool expanded) {
             return written([&](std::ostream& out) {
+              if (planned.functions) return write_json(planned.result.plan, *planned.functions, out);
               write_json(planned.result.plan, out, expanded ? PlanForm::expanded : PlanForm::compact);
             });
           },
@@ -417,12 +447,13 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(&translate);
   bind_plan(module);
-  bind_functions(module);
   bind_pack(module);
   bind_run(module);
   module.attr("version") = version.data();
   module.def("plan", &make, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
   module.def("load", &load, nb::arg("json"), nb::arg("name"), nb::arg("models"), nb::arg("options"));
+  module.def("has_buckets", [](const nb::bytes& json) { return cli::has_buckets({json.c_str(), json.size()}); });
+  module.def("expect_buckets", &expect_buckets, nb::arg("json"), nb::arg("name"));
   module.def("verify", &verify, nb::arg("plan"), nb::arg("models"), nb::arg("options"));
   module.def("compare", &compare_strategies, nb::arg("models"), nb::arg("options"),
              nb::arg("progress").none());

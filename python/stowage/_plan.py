@@ -340,7 +340,7 @@ class Buckets:
         return min(held, key=lambda it: math.prod(it[0].values()))[1]
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """All plans as one JSON document (docs/plan-json.md), which `stowage.load` reads back."""
+        """All plans as one JSON document (docs/plan-json.md), which `stowage.load_buckets` reads back."""
         return _written(json.dumps(self._document), path)
 
     def verify(self) -> list[str]:
@@ -364,7 +364,15 @@ class Buckets:
 def _loaded(content: bytes, name: str, sources: list[Source], texts: Mapping[str, Any]) -> Plan:
     """The plan has sizes and values of its models, which nobody has to give again."""
     core = _core.load(content, name, sources, dict(texts))
-    return Plan(core, sources, {**texts, **core.texts})
+    return _plan_of(core, sources, {**texts, **core.texts})
+
+
+def _plan_of(core: _core.Plan, sources: list[Source], texts: dict[str, Any]) -> Plan:
+    if not core.symbols:
+        return Plan(core, sources, texts)
+    from stowage._functions import OffsetFunctions
+
+    return OffsetFunctions(core, sources, texts)
 
 
 def _restored(text: str, sources: list[Source], texts: dict[str, Any], enough: tuple[str, int] | None) -> Plan:
@@ -372,7 +380,7 @@ def _restored(text: str, sources: list[Source], texts: dict[str, Any], enough: t
     try:
         plan = _loaded(text.encode(), "plan", sources, texts)
     except Error:
-        plan = Plan(_core.load(text.encode(), "plan", [], {}), sources, texts)
+        plan = _plan_of(_core.load(text.encode(), "plan", [], {}), sources, texts)
     plan._enough = enough
     return plan
 
@@ -422,10 +430,12 @@ def plan_buckets(models: Models, **options: Unpack[Options]) -> Buckets:
 
 
 def load_buckets(
-    file: str | os.PathLike[str], models: Models | list[Source] | None = None, **options: Unpack[Options]
+    file: str | os.PathLike[str] | bytes, models: Models | list[Source] | None = None, **options: Unpack[Options]
 ) -> Buckets:
     """Reads plans for several sizes from a JSON file. With the models, they can be run and saved as C."""
-    return Buckets(json.loads(pathlib.Path(file).read_text(encoding="utf-8")), _sources(models), texts_of(options))
+    content, name = _content_of(file)
+    _core.expect_buckets(content, name)
+    return Buckets(json.loads(content), _sources(models), texts_of(options))
 
 
 def fit(
@@ -450,25 +460,30 @@ def load(
     file: str | os.PathLike[str] | bytes, models: Models | list[Source] | None = None, **options: Unpack[Options]
 ) -> Plan:
     """Reads a plan from a JSON file, or from its bytes. With the models, it can be run and saved as C; their sizes and
-    values of inputs are those of the plan.
+    values of inputs are those of the plan. One with offsets as functions of sizes becomes an `OffsetFunctions`.
 
     >>> import stowage
     >>> plan = stowage.plan("examples/buffers.csv")
     >>> stowage.load(plan.to_json().encode()).peak == plan.peak
     True
     """
-    sources = _sources(models)
-    texts = texts_of(options)
+    content, name = _content_of(file)
+    if _core.has_buckets(content):
+        problem = "has plans for several sizes, which load_buckets reads"
+        raise Error(f"{name}: {problem}", name, "", problem)
+    return _loaded(content, name, _sources(models), texts_of(options))
+
+
+def _content_of(file: str | os.PathLike[str] | bytes) -> tuple[bytes, str]:
+    """The bytes of a file, and its name in messages."""
     if isinstance(file, bytes):
-        content, name = file, "plan"
-    else:
-        name = os.fspath(file)
-        try:
-            content = pathlib.Path(file).read_bytes()
-        except OSError as error:
-            problem = f"cannot be read: {error.strerror}"
-            raise Error(f"{name}: {problem}", name, "", problem) from error
-    return _loaded(content, name, sources, texts)
+        return file, "plan"
+    name = os.fspath(file)
+    try:
+        return pathlib.Path(file).read_bytes(), name
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+        raise Error(f"{name}: {problem}", name, "", problem) from error
 
 
 def _sources(models: Models | list[Source] | None) -> list[Source]:
@@ -485,13 +500,18 @@ def verify(
     **options: Unpack[Options],
 ) -> list[str]:
     """The faults of a plan, made by any program, in words; none if it is right. With the models, its steps are
-    replayed, too.
+    replayed, too; `dim` may give sizes within its ranges. The file may also have plans for several sizes.
 
     >>> import stowage
     >>> stowage.verify(stowage.plan("examples/classifier.onnx"), "examples/classifier.onnx")
     []
     """
-    given = plan if isinstance(plan, Plan) else load(plan)
+    if not isinstance(plan, Plan):
+        content, name = _content_of(plan)
+        if _core.has_buckets(content):
+            return load_buckets(plan, models, **options).verify()
+        plan = _loaded(content, name, [], {})
+    given = plan
     sources = _sources(models)
     texts = dict(given._texts if not options else texts_of(options))
     return _core.verify(given._core, sources, {name: it for name, it in texts.items() if name in MODEL_OPTIONS})
