@@ -198,21 +198,22 @@ nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::
   return rows;
 }
 
-/// A list of tuples (first size or None, largest size or None, peak, next size or None, why it does not fit, larger
-/// sizes that fit alone, interrupted).
+/// A list of tuples (first size or None, largest size or None, smallest size that was asked for, peak, next size or
+/// None, why it does not fit, larger sizes that fit alone, interrupted).
 nb::list fit_sizes(const nb::list& models, const nb::dict& options, const std::string& names,
                    const nb::object& listener) {
   const std::vector<Source> sources = sources_from(models);
   if (sources.size() != 1) throw UsageError("fit is for one model");
   const Texts texts = texts_from(options);
   PlanOptions planning = cli::parse_plan_options(texts.plan);
-  const cli::FitQuestion question = cli::parse_fit(names, texts.model);
+  cli::FitQuestion question;
   std::vector<FrontierRow> found;
   run_watched(listener, [&](const Watch& watch) {
     planning.solve.stop = watch.stop;
     const auto read = [&](const cli::ModelTexts& model) {
       return read_inputs(sources, model, plans_weights(planning.memories), planning.stream.has_value())[0];
     };
+    question = cli::fit_question(names, texts.model, read);
     found = cli::answers_to(question, read, planning);
   });
   const auto number = [](bool is_known, std::int64_t value) {
@@ -225,10 +226,10 @@ nb::list fit_sizes(const nb::list& models, const nb::dict& options, const std::s
         fit.next ? cli::why_largest(fit, question.range, cli::limit_of(planning)) : row.rejected;
     nb::list larger;
     for (const std::int64_t size : fit.larger) larger.append(size);
-    rows.append(nb::make_tuple(number(!question.first.empty(), row.first),
-                               number(fit.largest.has_value(), fit.largest.value_or(0)), fit.peak,
-                               number(fit.next.has_value(), fit.next ? fit.next->size : 0), why, larger,
-                               fit.interrupted || fit.is_cut_short));
+    rows.append(nb::make_tuple(
+        number(!question.first.empty(), row.first), number(fit.largest.has_value(), fit.largest.value_or(0)),
+        *question.range.least, fit.peak, number(fit.next.has_value(), fit.next ? fit.next->size : 0), why,
+        larger, fit.interrupted || fit.is_cut_short));
   }
   return rows;
 }

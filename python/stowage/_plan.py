@@ -445,13 +445,13 @@ def fit(
     sizes of `memory`; with `stream`, one for it alone. With two names, the largest of the second for each size of the
     first, those that `dim` lists or powers of two.
 
-    A dict for each row: the sizes by their names (None: not even the smallest fits), "peak", "next", the next size, and
-    "why" it does not fit, "larger", single sizes beyond it that do, and "interrupted": larger sizes
-    may fit, too.
+    A dict for each row: the sizes by their names (None: not even the smallest fits), "least", the smallest size that
+    was asked for, which without a range in `dim` is the smallest that the model accepts, "peak", "next", the next size,
+    and "why" it does not fit, "larger", single sizes beyond it that do, and "interrupted": larger sizes may fit, too.
     """
     given = names.split(",") if isinstance(names, str) else list(names)
     rows = _core.fit(sources_of(models), texts_of(options), ",".join(given), progress)
-    keys = ("peak", "next", "why", "larger", "interrupted")
+    keys = ("least", "peak", "next", "why", "larger", "interrupted")
     return [({} if row[0] is None else {given[0]: row[0]}) | {given[-1]: row[1]} | dict(zip(keys, row[2:]))
             for row in rows]
 

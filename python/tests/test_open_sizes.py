@@ -98,6 +98,11 @@ def test_the_largest_size_that_fits(encoder):
     assert row["seq"] == 510 and row["next"] == 511 and "does not fit" in row["why"]
     rows = stowage.fit(encoder, ["batch", "seq"], capacity="64KiB", dim={"batch": [1, 2]})
     assert [(it["batch"], it["seq"]) for it in rows] == [(1, 510), (2, 255)]
+    pool = field(4, "MaxPool") + field(1, "x") + field(2, "y")
+    pool += field(5, field(1, "kernel_shape") + field(20, 7) + b"\x40\x05")
+    window = model([pool], [value_info("x", FLOAT, 1, 1, "w")], [value_info("y", FLOAT, 1, 1, "v")])
+    (row,) = stowage.fit(window, "w", capacity=400)
+    assert row["least"] == 5 and row["w"] == 48
     (row,) = stowage.fit(encoder, "seq", capacity=64, dim={"batch": 1})
     assert row["seq"] is None and row["next"] == 1 and "1 does not fit" in row["why"]
     with pytest.raises(stowage.UsageError, match="fit needs a limit"):
