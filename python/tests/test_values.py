@@ -169,6 +169,12 @@ def test_messages_name_arguments_as_python_has_them(tmp_path):
     message = "give them with --dim batch=N --dim 'x[0]'=N (exactly N) or --dim batch=..N --dim 'x[0]'=..N"
     expected = "give them with dim={'batch': N, 'x[0]': N} (exactly N) or dim={'batch': '..N', 'x[0]': '..N'}"
     assert str(stowage.Error(message)) == expected
+    assert str(stowage.Error("give that with --value sr=NUMBER")) == "give that with value={'sr': NUMBER}"
+    assert str(stowage.Error("a longer --time-limit, or --force")) == "a longer time_limit, or force"
+    assert str(stowage.Error("yourself: --extern A --extern B")) == "yourself: extern=['A', 'B']"
+    for command in ["`stowage tflm --help` has the list", "`--layout ring`", "yourself: stowage generate --extern LSTM"]:
+        assert str(stowage.Error(command)) == command
+    assert str(stowage.Error("it has no --html")) == "it has no --html"
     with pytest.raises(TypeError, match="did you mean 'capacity'"):
         stowage.plan(tmp_path / "m.onnx", budget="64KiB")
 
