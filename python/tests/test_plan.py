@@ -196,6 +196,20 @@ def test_compare_and_sweep(buffers, classifier):
     assert len(stowage.strategies()) >= 14
 
 
+def test_memories_take_costs_and_roles_with_the_name_or_the_size(classifier):
+    def memories(**given):
+        plan = stowage.plan(classifier, memory={"SRAM": "300KiB"} | given)
+        return plan.memories[1]["capacity"], plan.memories[1]["role"], plan.summary["cost"]
+
+    assert memories(**{"PSRAM@20": "8MiB"}) == memories(PSRAM="8MiB@20") != memories(PSRAM="8MiB@30")
+    assert memories(PSRAM="@20") == memories(**{"PSRAM@20": None}) == (None, *memories(PSRAM="8MiB@20")[1:])
+    assert memories(FLASH=":weights")[:2] == memories(**{"FLASH:weights": None})[:2] == (None, "weights")
+    assert memories(FLASH="4MiB:weights")[:2] == (4 << 20, "weights")
+    for wrong in ({"PSRAM": "8MiX@20"}, {"PSRAM": "8MiB@x"}, {"PSRAM@3": "8MiB@20"}):
+        with pytest.raises(stowage.UsageError, match="'PSRAM'"):
+            memories(**wrong)
+
+
 def test_tables_become_frames(classifier):
     pandas = pytest.importorskip("pandas")
     plan = stowage.plan(classifier)
