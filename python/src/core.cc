@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <mutex>
@@ -370,16 +371,35 @@ nb::list claims_of(const Planned& planned) {
   return claims;
 }
 
-/// What the plan proves about its peak, and what may lower it: (verdict, what, why, bytes or None, command or "").
-nb::list remedies_for(const Planned& planned, const std::optional<Bytes>& capacity) {
+/// What the command finds for a plan that needs more than this many bytes; the models are files.
+std::vector<Remedy> remedies_beyond(Bytes capacity, const Planned& planned, const Texts& texts,
+                                    const cli::PlanCommand& command, const Watch& watch) {
+  const Plan& plan = planned.result.plan;
+  PlanOptions planning = cli::parse_plan_options(texts.plan);
+  planning.solve.stop = watch.stop;
+  std::vector<Remedy> spills = spill_remedies(plan, capacity, planning.solve);
+  // Of a plan that was read, the options may not be known.
+  const bool can_plan = !command.inputs.empty() && planning.memories.size() == plan.memories.size();
+  const bool has_graph = std::ranges::any_of(planned.names, [](const auto& it) { return !it.empty(); });
+  planning.states = cli::shared_states(cli::parse_models(command.inputs), texts.model);
+  return cli::remedies_for(command, can_plan && has_graph, planning, plan, plan.summary.peak,
+                           {.tried = std::move(spills), .curves = {}, .faulty = {}});
+}
+
+/// What the plan proves about its peak, and what may lower it: (verdict, what, why, bytes or None, command or ""). With
+/// a capacity that it exceeds, also what plans with other options reach; `typed` is the command that makes this one.
+nb::list remedies_for(const Planned& planned, const nb::list& models, const nb::dict& options,
+                      const std::string& typed, const std::optional<Bytes>& capacity) {
   static constexpr std::array<std::string_view, 4> verdicts{"found", "done", "possible", "impossible"};
-  std::vector<Remedy> remedies = remedies_of(planned.result.plan);
-  if (capacity && planned.result.plan.summary.peak > *capacity) {
-    run_watched(nb::none(), [&](const Watch& watch) {
-      for (Remedy& it : spill_remedies(planned.result.plan, *capacity, {.stop = watch.stop}))
-        remedies.insert(remedies.begin(), std::move(it));
-    });
-  }
+  const Texts texts = texts_from(options);
+  cli::PlanCommand command{.model = texts.model, .plan = texts.plan, .typed = typed};
+  for (const Source& it : sources_from(models)) command.inputs.push_back(it.name + "=" + it.file);
+  std::vector<Remedy> remedies;
+  run_watched(nb::none(), [&](const Watch& watch) {
+    remedies = capacity && planned.result.plan.summary.peak > *capacity
+                   ? remedies_beyond(*capacity, planned, texts, command, watch)
+                   : remedies_of(planned.result.plan, typed);
+  });
   nb::list rows;
   for (const Remedy& it : remedies)
     rows.append(nb::make_tuple(str_of(verdicts.at(static_cast<std::size_t>(it.verdict))), str_of(it.what),
@@ -421,7 +441,8 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("fits", [](const Planned& it) { return it.result.outcome == Outcome::fits; })
       .def_prop_ro("enough", &enough_for)
       .def_prop_ro("texts", &texts_of)
-      .def("remedies", &remedies_for, nb::arg("capacity").none())
+      .def("remedies", &remedies_for, nb::arg("models"), nb::arg("options"), nb::arg("typed"),
+           nb::arg("capacity").none())
       .def_prop_ro("faults", [](const Planned& it) { return words_of(it.result.faults); })
       .def_prop_ro("is_streamed", [](const Planned& it) { return is_streamed(it.result.plan); })
       .def("buffers", [](const Planned& it) { return buffer_columns(it.result.plan); })

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pathlib
+import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -86,11 +87,20 @@ class Plan:
 
     def remedies(self) -> list[dict[str, Any]]:
         """What may lower the peak, and what cannot: dicts with verdict ("found", "done", "possible", "impossible"),
-        what, why, bytes, which may be None, and the command that tries it, or "". For a list that does not fit, first
-        what to keep elsewhere."""
+        what, why, bytes, which may be None, the command that tries it, or "", and whether the plan then fits. If the
+        plan does not fit, other options are tried, each for a second at most, and for a list, what to keep elsewhere.
+        """
         capacity = self.memories[0]["capacity"] if not self.fits else None
+        missing = self.peak - capacity if capacity is not None else 0
+        named = [name if content is not None else file for name, file, content in self._sources]
+        typed = shlex.join(["stowage", "plan", *named, *arguments_of(self._texts)])
+        with tempfile.TemporaryDirectory() as folder:
+            sources: list[Source] = [(name, file, None) for name, file in _files_of(self._sources, folder)]
+            rows = self._core.remedies(sources, self._texts, typed, capacity)
         names = ("verdict", "what", "why", "bytes", "command")
-        return [dict(zip(names, row)) for row in self._core.remedies(capacity)]
+        found = [dict(zip(names, row)) for row in rows]
+        return [it | {"fits": missing <= 0 or (it["verdict"] == "found" and (it["bytes"] or 0) >= missing)}
+                for it in found]
 
     @property
     def interrupted(self) -> bool:

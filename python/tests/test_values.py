@@ -2,7 +2,10 @@
 
 import collections
 import copy
+import json
+import pathlib
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -158,11 +161,25 @@ def test_plot_says_what_it_needs(classifier, monkeypatch):
 def test_remedies_say_what_may_help(classifier, tmp_path):
     plan = stowage.plan(classifier, capacity="64KiB", effort=100)
     rows = next(it for it in plan.remedies() if "Rows" in it["what"])
-    assert rows["verdict"] == "possible" and rows["command"].endswith("--stream")
+    assert rows["verdict"] == "found" and rows["command"].endswith("--stream") and not rows["fits"]
+    possible = next(it for it in stowage.plan(classifier).remedies() if "Rows" in it["what"])
+    assert possible["verdict"] == "possible" and possible["command"] == f"stowage plan {classifier} --stream"
     listed = tmp_path / "list.csv"
     listed.write_text("id,lower,upper,size\na,0,9,64\nb,1,3,32\n")
     first = stowage.plan(listed, capacity=80).remedies()[0]
     assert first["what"].startswith("Keep elsewhere") and "'b'" in first["what"] and first["bytes"] == 16
+
+
+def test_remedies_are_those_of_the_command(classifier):
+    options = ["--capacity", "300KiB", "--effort", "100"]
+    ran = subprocess.run([sys.executable, "-m", "stowage", "plan", classifier, *options, "--json"],
+                         capture_output=True, text=True)
+    printed = json.loads(ran.stdout)["remedies"]
+    keys = ("verdict", "what", "bytes")
+    for given in (classifier, pathlib.Path(classifier).read_bytes()):
+        found = stowage.plan(given, capacity="300KiB", effort=100).remedies()
+        assert [[it[key] for key in keys] for it in found] == [[it[key] for key in keys] for it in printed]
+        assert next(it for it in found if "also of inputs" in it["what"])["fits"]
 
 
 def test_messages_name_arguments_as_python_has_them(tmp_path):
