@@ -174,12 +174,15 @@ nb::list compare_strategies(const nb::list& models, const nb::dict& options, con
   return rows;
 }
 
-/// A list of tuples (size, strategy, moves, traffic, cost, fits, interrupted, unavoidable, obstacle, faults).
-nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::object& listener) {
+/// A list of tuples (size, strategy, moves, traffic, cost, fits, interrupted, unavoidable, obstacle, faults), without
+/// strategies that apply at no size.
+nb::list sweep_sizes(const nb::list& models, const nb::dict& options, std::size_t jobs,
+                     const nb::object& listener) {
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
   SweepOptions sweeping = cli::parse_sweep_options(texts.plan);
   sweeping.plan.states = shared_states(sources, texts.model);
+  sweeping.jobs = jobs;
   std::vector<SweepRow> found;
   run_watched(listener, [&](const Watch& watch) {
     sweeping.plan.solve.stop = watch.stop;
@@ -189,8 +192,14 @@ nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::
                   sweeping);
   });
   nb::list rows;
+  const auto serves = [&](std::size_t entry) {
+    return std::ranges::any_of(found,
+                               [&](const SweepRow& row) { return row.entries[entry].obstacle.empty(); });
+  };
   for (const SweepRow& row : found) {
-    for (const SweepEntry& it : row.entries) {
+    for (std::size_t i = 0; i < row.entries.size(); ++i) {
+      if (!serves(i)) continue;
+      const SweepEntry& it = row.entries[i];
       const bool fits = it.obstacle.empty() && it.outcome == Outcome::fits;
       rows.append(nb::make_tuple(row.size, it.strategy, it.moves == Moves::allowed, it.slow_traffic, it.cost,
                                  fits, it.interrupted, row.unavoidable, it.obstacle, words_of(it.faults)));
@@ -481,7 +490,8 @@ NB_MODULE(_core, module) {
              nb::arg("progress").none());
   module.def("fit", &fit_sizes, nb::arg("models"), nb::arg("options"), nb::arg("names"),
              nb::arg("progress").none());
-  module.def("sweep", &sweep_sizes, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
+  module.def("sweep", &sweep_sizes, nb::arg("models"), nb::arg("options"), nb::arg("jobs"),
+             nb::arg("progress").none());
   module.def("header", &header_of, nb::arg("plan"), nb::arg("models"), nb::arg("options"), nb::arg("prefix"),
              nb::arg("names"));
   module.def("main", &run_command, nb::arg("arguments"));

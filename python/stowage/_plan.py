@@ -543,13 +543,18 @@ def compare(models: Models, *, progress: Progress | None = None, **options: Unpa
                                               ("obstacle", "O")])
 
 
-def sweep(models: Models, *, progress: Progress | None = None, **options: Unpack[Options]) -> Table:
-    """Plans for many sizes of a fast memory (memory={"SRAM": "64KiB..512KiB"}) with every strategy.
+def sweep(
+    models: Models, *, jobs: int = 1, progress: Progress | None = None, **options: Unpack[Options]
+) -> Table:
+    """Plans for many sizes of a fast memory (memory={"SRAM": "64KiB..512KiB"}) with every strategy that applies, so
+    many sizes at once as `jobs` says.
 
     A structured array: size, strategy, moves, traffic (bytes of slower memories), cost, fits, interrupted,
     unavoidable, obstacle.
     """
-    rows = _core.sweep(sources_of(models), texts_of(options), progress)
+    if jobs < 1:
+        raise UsageError(f"jobs is {jobs}, expected at least 1")
+    rows = _core.sweep(sources_of(models), texts_of(options), jobs, progress)
     _expect_no_faults(rows)
     return rows_of([row[:-1] for row in rows], [("size", "i8"), ("strategy", "O"), ("moves", "?"), ("traffic", "i8"),
                                               ("cost", "i8"), ("fits", "?"), ("interrupted", "?"),

@@ -193,6 +193,11 @@ def test_compare_and_sweep(buffers, classifier):
     swept = stowage.sweep(classifier, memory={"SRAM": "128KiB..256KiB"}, time_limit=0.3, strategy=None)
     assert sorted(set(swept["size"])) == [131072, 185363, 262144] or len(set(swept["size"])) == 3
     assert (swept[swept["fits"]]["traffic"] >= swept[swept["fits"]]["unavoidable"]).all()
+    assert all(swept[swept["strategy"] == it]["obstacle"].tolist().count("") for it in set(swept["strategy"]))
+    options = {"memory": {"SRAM": "128KiB..256KiB"}, "effort": 5}
+    assert (stowage.sweep(classifier, jobs=2, **options) == stowage.sweep(classifier, **options)).all()
+    with pytest.raises(stowage.UsageError, match="jobs is 0"):
+        stowage.sweep(classifier, jobs=0, **options)
     assert len(stowage.strategies()) >= 14
 
 
