@@ -90,17 +90,20 @@ class Plan:
         what, why, bytes, which may be None, the command that tries it, or "", and whether the plan then fits. If the
         plan does not fit, other options are tried, each for a second at most, and for a list, what to keep elsewhere.
         """
-        capacity = self.memories[0]["capacity"] if not self.fits else None
-        missing = self.peak - capacity if capacity is not None else 0
-        named = [name if content is not None else file for name, file, content in self._sources]
+        full = [it for it in self.memories if it["capacity"] is not None and it["peak"] > it["capacity"]]
+        capacity = full[0]["capacity"] if len(full) == 1 and full[0]["role"] == "working" else None
+        named = [name if content is not None else file if name == pathlib.PurePath(file).stem else f"{name}={file}"
+                 for name, file, content in self._sources]
         typed = shlex.join(["stowage", "plan", *named, *arguments_of(self._texts)])
         with tempfile.TemporaryDirectory() as folder:
             sources: list[Source] = [(name, file, None) for name, file in _files_of(self._sources, folder)]
             rows = self._core.remedies(sources, self._texts, typed, capacity)
         names = ("verdict", "what", "why", "bytes", "command")
         found = [dict(zip(names, row)) for row in rows]
-        return [it | {"fits": missing <= 0 or (it["verdict"] == "found" and (it["bytes"] or 0) >= missing)}
-                for it in found]
+        for it in found:
+            is_enough = capacity is not None and it["verdict"] == "found" and self.peak - it["bytes"] <= capacity
+            it["fits"] = self.fits or is_enough
+        return found
 
     @property
     def interrupted(self) -> bool:

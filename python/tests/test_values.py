@@ -180,6 +180,10 @@ def test_remedies_are_those_of_the_command(classifier):
         found = stowage.plan(given, capacity="300KiB", effort=100).remedies()
         assert [[it[key] for key in keys] for it in found] == [[it[key] for key in keys] for it in printed]
         assert next(it for it in found if "also of inputs" in it["what"])["fits"]
+    two = stowage.plan({"a": classifier, "b": classifier}, run="a ; b", capacity="300KiB", effort=20).remedies()
+    assert all(f"plan a={classifier} b={classifier} --run 'a ; b'" in it["command"] for it in two if it["command"])
+    weights = stowage.plan(classifier, memory={"FLASH": "1KiB:weights", "SRAM": None}, effort=20)
+    assert not weights.fits and not any(it["fits"] for it in weights.remedies())
 
 
 def test_messages_name_arguments_as_python_has_them(tmp_path):
@@ -189,7 +193,7 @@ def test_messages_name_arguments_as_python_has_them(tmp_path):
     assert str(stowage.Error("give that with --value sr=NUMBER")) == "give that with value={'sr': NUMBER}"
     assert str(stowage.Error("a longer --time-limit, or --force")) == "a longer time_limit, or force"
     assert str(stowage.Error("yourself: --extern A --extern B")) == "yourself: extern=['A', 'B']"
-    for command in ["`stowage tflm --help` has the list", "`--layout ring`", "yourself: stowage generate --extern LSTM"]:
+    for command in ("`stowage tflm --help` has the list", "`--layout ring`", "so: stowage generate --extern LSTM"):
         assert str(stowage.Error(command)) == command
     assert str(stowage.Error("it has no --html")) == "it has no --html"
     with pytest.raises(TypeError, match="did you mean 'capacity'"):
