@@ -483,7 +483,9 @@ NB_MODULE(_core, module) {
   module.attr("version") = version.data();
   module.def("plan", &make, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
   module.def("load", &load, nb::arg("json"), nb::arg("name"), nb::arg("models"), nb::arg("options"));
-  module.def("has_buckets", [](const nb::bytes& json) { return cli::has_buckets({json.c_str(), json.size()}); });
+  module.def("has_buckets", [](const nb::bytes& json) {
+    return cli::has_buckets({json.c_str(), json.size()});
+  });
   module.def("expect_buckets", &expect_buckets, nb::arg("json"), nb::arg("name"));
   module.def("verify", &verify, nb::arg("plan"), nb::arg("models"), nb::arg("options"));
   module.def("compare", &compare_strategies, nb::arg("models"), nb::arg("options"),
