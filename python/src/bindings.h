@@ -2,10 +2,12 @@
 
 #include <nanobind/nanobind.h>
 
+#include "planned.h"
+
 namespace stowage::python {
 
-/// The class OffsetFunctions of the module.
-void bind_functions(nanobind::module_& module);
+/// What the class Plan has of offsets as functions.
+void bind_functions(nanobind::class_<Planned>& plan);
 /// The functions `pack` and `pack_partial` of the module.
 void bind_pack(nanobind::module_& module);
 /// The function `run` of the module; the class Plan must be known.

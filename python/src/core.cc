@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <mutex>
@@ -16,9 +17,13 @@
 #include "bindings.h"
 #include "cli/commands.h"
 #include "cli/frontier.h"
+#include "cli/given_plan.h"
+#include "cli/models.h"
+#include "cli/open_sizes.h"
 #include "cli/options.h"
 #include "models.h"
 #include "planned.h"
+#include "stowage/buckets.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"
@@ -81,12 +86,14 @@ Planned load(const nb::bytes& json, const std::string& name, const nb::list& mod
   Planned planned;
   run_watched(nb::none(), [&](const Watch&) {
     try {
-      planned.result.plan = parse_plan(text);
+      cli::GivenPlan given = cli::parse_given_plan(text);
+      planned.result.plan = std::move(given.plan);
+      planned.functions = std::move(given.functions);
     } catch (const Error& error) {
       throw error.in_file(name);
     }
     if (sources.empty()) return;
-    planned.texts = texts_in(planned.result.plan, sources, texts.model);
+    planned.texts = wanted_sizes(planned.given(), sources, texts.model).texts;
     planned.names = names_of(inputs_for(planned.result.plan, sources, planned.texts));
   });
   for (const PlannedMemory& memory : planned.result.plan.memories) {
@@ -96,10 +103,32 @@ Planned load(const nb::bytes& json, const std::string& name, const nb::list& mod
   return planned;
 }
 
+void expect_buckets(const nb::bytes& json, const std::string& name) {
+  const std::string_view text(json.c_str(), json.size());
+  try {
+    if (!cli::has_buckets(text)) throw Error("", "has no plans for several sizes; load reads one plan");
+    (void)parse_buckets(text);
+  } catch (const Error& error) {
+    throw error.in_file(name);
+  }
+}
+
 std::vector<std::string> words_of(const Faults& faults) {
   std::vector<std::string> words;
   for (const Fault& fault : faults) words.push_back(fault.what);
   return words;
+}
+
+/// The plan is checked at the sizes that the options give within its ranges.
+Faults check_with_models(const cli::GivenPlan& given, const std::vector<Source>& sources,
+                         const cli::ModelTexts& texts) {
+  const cli::WantedSizes sizes = wanted_sizes(given, sources, texts);
+  const auto read = [&](const cli::ModelTexts& it) { return inputs_for(given.plan, sources, it); };
+  std::vector<Input> inputs = read(sizes.texts);
+  const Plan plan = cli::plan_at_sizes(given, sizes, inputs, cli::ReadInputs(read));
+  Faults faults = check_plan(plan, inputs);
+  if (faults.empty()) expect_states(plan, sources, texts);
+  return faults;
 }
 
 std::vector<std::string> verify(const Planned& planned, const nb::list& models, const nb::dict& options) {
@@ -107,10 +136,10 @@ std::vector<std::string> verify(const Planned& planned, const nb::list& models, 
   const Texts texts = texts_from(options);
   Faults faults;
   run_watched(nb::none(), [&](const Watch&) {
-    const Plan& plan = planned.result.plan;
-    faults = sources.empty()
-                 ? check_plan(plan)
-                 : check_plan(plan, inputs_for(plan, sources, texts_in(plan, sources, texts.model)));
+    const cli::GivenPlan given = planned.given();
+    faults = cli::faults_of_functions(given);
+    if (!faults.empty()) return;
+    faults = sources.empty() ? check_plan(given.plan) : check_with_models(given, sources, texts.model);
   });
   return words_of(faults);
 }
@@ -145,12 +174,15 @@ nb::list compare_strategies(const nb::list& models, const nb::dict& options, con
   return rows;
 }
 
-/// A list of tuples (size, strategy, moves, traffic, cost, fits, interrupted, unavoidable, obstacle, faults).
-nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::object& listener) {
+/// A list of tuples (size, strategy, moves, traffic, cost, fits, interrupted, unavoidable, obstacle, faults), without
+/// strategies that apply at no size.
+nb::list sweep_sizes(const nb::list& models, const nb::dict& options, std::size_t jobs,
+                     const nb::object& listener) {
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
   SweepOptions sweeping = cli::parse_sweep_options(texts.plan);
   sweeping.plan.states = shared_states(sources, texts.model);
+  sweeping.jobs = jobs;
   std::vector<SweepRow> found;
   run_watched(listener, [&](const Watch& watch) {
     sweeping.plan.solve.stop = watch.stop;
@@ -160,8 +192,14 @@ nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::
                   sweeping);
   });
   nb::list rows;
+  const auto serves = [&](std::size_t entry) {
+    return std::ranges::any_of(found,
+                               [&](const SweepRow& row) { return row.entries[entry].obstacle.empty(); });
+  };
   for (const SweepRow& row : found) {
-    for (const SweepEntry& it : row.entries) {
+    for (std::size_t i = 0; i < row.entries.size(); ++i) {
+      if (!serves(i)) continue;
+      const SweepEntry& it = row.entries[i];
       const bool fits = it.obstacle.empty() && it.outcome == Outcome::fits;
       rows.append(nb::make_tuple(row.size, it.strategy, it.moves == Moves::allowed, it.slow_traffic, it.cost,
                                  fits, it.interrupted, row.unavoidable, it.obstacle, words_of(it.faults)));
@@ -170,21 +208,22 @@ nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::
   return rows;
 }
 
-/// A list of tuples (first size or None, largest size or None, peak, next size or None, why it does not fit, larger
-/// sizes that fit alone, interrupted).
+/// A list of tuples (first size or None, largest size or None, smallest size that was asked for, peak, next size or
+/// None, why it does not fit, larger sizes that fit alone, interrupted).
 nb::list fit_sizes(const nb::list& models, const nb::dict& options, const std::string& names,
                    const nb::object& listener) {
   const std::vector<Source> sources = sources_from(models);
   if (sources.size() != 1) throw UsageError("fit is for one model");
   const Texts texts = texts_from(options);
   PlanOptions planning = cli::parse_plan_options(texts.plan);
-  const cli::FitQuestion question = cli::parse_fit(names, texts.model);
+  cli::FitQuestion question;
   std::vector<FrontierRow> found;
   run_watched(listener, [&](const Watch& watch) {
     planning.solve.stop = watch.stop;
     const auto read = [&](const cli::ModelTexts& model) {
       return read_inputs(sources, model, plans_weights(planning.memories), planning.stream.has_value())[0];
     };
+    question = cli::fit_question(names, texts.model, read);
     found = cli::answers_to(question, read, planning);
   });
   const auto number = [](bool is_known, std::int64_t value) {
@@ -197,10 +236,10 @@ nb::list fit_sizes(const nb::list& models, const nb::dict& options, const std::s
         fit.next ? cli::why_largest(fit, question.range, cli::limit_of(planning)) : row.rejected;
     nb::list larger;
     for (const std::int64_t size : fit.larger) larger.append(size);
-    rows.append(nb::make_tuple(number(!question.first.empty(), row.first),
-                               number(fit.largest.has_value(), fit.largest.value_or(0)), fit.peak,
-                               number(fit.next.has_value(), fit.next ? fit.next->size : 0), why, larger,
-                               fit.interrupted || fit.is_cut_short));
+    rows.append(nb::make_tuple(
+        number(!question.first.empty(), row.first), number(fit.largest.has_value(), fit.largest.value_or(0)),
+        *question.range.least, fit.peak, number(fit.next.has_value(), fit.next ? fit.next->size : 0), why,
+        larger, fit.interrupted || fit.is_cut_short));
   }
   return rows;
 }
@@ -341,16 +380,35 @@ nb::list claims_of(const Planned& planned) {
   return claims;
 }
 
-/// What the plan proves about its peak, and what may lower it: (verdict, what, why, bytes or None, command or "").
-nb::list remedies_for(const Planned& planned, const std::optional<Bytes>& capacity) {
+/// What the command finds for a plan that needs more than this many bytes; the models are files.
+std::vector<Remedy> remedies_beyond(Bytes capacity, const Planned& planned, const Texts& texts,
+                                    const cli::PlanCommand& command, const Watch& watch) {
+  const Plan& plan = planned.result.plan;
+  PlanOptions planning = cli::parse_plan_options(texts.plan);
+  planning.solve.stop = watch.stop;
+  std::vector<Remedy> spills = spill_remedies(plan, capacity, planning.solve);
+  // Of a plan that was read, the options may not be known.
+  const bool can_plan = !command.inputs.empty() && planning.memories.size() == plan.memories.size();
+  const bool has_graph = std::ranges::any_of(planned.names, [](const auto& it) { return !it.empty(); });
+  planning.states = cli::shared_states(cli::parse_models(command.inputs), texts.model);
+  return cli::remedies_for(command, can_plan && has_graph, planning, plan, plan.summary.peak,
+                           {.tried = std::move(spills), .curves = {}, .faulty = {}});
+}
+
+/// What the plan proves about its peak, and what may lower it: (verdict, what, why, bytes or None, command or ""). With
+/// a capacity that it exceeds, also what plans with other options reach; `typed` is the command that makes this one.
+nb::list remedies_for(const Planned& planned, const nb::list& models, const nb::dict& options,
+                      const std::string& typed, const std::optional<Bytes>& capacity) {
   static constexpr std::array<std::string_view, 4> verdicts{"found", "done", "possible", "impossible"};
-  std::vector<Remedy> remedies = remedies_of(planned.result.plan);
-  if (capacity && planned.result.plan.summary.peak > *capacity) {
-    run_watched(nb::none(), [&](const Watch& watch) {
-      for (Remedy& it : spill_remedies(planned.result.plan, *capacity, {.stop = watch.stop}))
-        remedies.insert(remedies.begin(), std::move(it));
-    });
-  }
+  const Texts texts = texts_from(options);
+  cli::PlanCommand command{.model = texts.model, .plan = texts.plan, .typed = typed};
+  for (const Source& it : sources_from(models)) command.inputs.push_back(it.name + "=" + it.file);
+  std::vector<Remedy> remedies;
+  run_watched(nb::none(), [&](const Watch& watch) {
+    remedies = capacity && planned.result.plan.summary.peak > *capacity
+                   ? remedies_beyond(*capacity, planned, texts, command, watch)
+                   : remedies_of(planned.result.plan, typed);
+  });
   nb::list rows;
   for (const Remedy& it : remedies)
     rows.append(nb::make_tuple(str_of(verdicts.at(static_cast<std::size_t>(it.verdict))), str_of(it.what),
@@ -383,15 +441,17 @@ void bind_plan(nb::module_& module) {
       return written([&](std::ostream& out) { write(planned.result.plan, out); });
     };
   };
-  nb::class_<Planned>(module, "Plan")
-      .def_prop_ro("summary", &summary_of)
+  nb::class_<Planned> plan(module, "Plan");
+  bind_functions(plan);
+  plan.def_prop_ro("summary", &summary_of)
       .def_prop_ro("memories", &memories_of)
       .def_prop_ro("claims", &claims_of)
       .def_prop_ro("left_out", &left_out_of)
       .def_prop_ro("fits", [](const Planned& it) { return it.result.outcome == Outcome::fits; })
       .def_prop_ro("enough", &enough_for)
       .def_prop_ro("texts", &texts_of)
-      .def("remedies", &remedies_for, nb::arg("capacity").none())
+      .def("remedies", &remedies_for, nb::arg("models"), nb::arg("options"), nb::arg("typed"),
+           nb::arg("capacity").none())
       .def_prop_ro("faults", [](const Planned& it) { return words_of(it.result.faults); })
       .def_prop_ro("is_streamed", [](const Planned& it) { return is_streamed(it.result.plan); })
       .def("buffers", [](const Planned& it) { return buffer_columns(it.result.plan); })
@@ -401,6 +461,7 @@ void bind_plan(nb::module_& module) {
           "json",
           [](const Planned& planned, bool expanded) {
             return written([&](std::ostream& out) {
+              if (planned.functions) return write_json(planned.result.plan, *planned.functions, out);
               write_json(planned.result.plan, out, expanded ? PlanForm::expanded : PlanForm::compact);
             });
           },
@@ -417,18 +478,22 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(&translate);
   bind_plan(module);
-  bind_functions(module);
   bind_pack(module);
   bind_run(module);
   module.attr("version") = version.data();
   module.def("plan", &make, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
   module.def("load", &load, nb::arg("json"), nb::arg("name"), nb::arg("models"), nb::arg("options"));
+  module.def("has_buckets", [](const nb::bytes& json) {
+    return cli::has_buckets({json.c_str(), json.size()});
+  });
+  module.def("expect_buckets", &expect_buckets, nb::arg("json"), nb::arg("name"));
   module.def("verify", &verify, nb::arg("plan"), nb::arg("models"), nb::arg("options"));
   module.def("compare", &compare_strategies, nb::arg("models"), nb::arg("options"),
              nb::arg("progress").none());
   module.def("fit", &fit_sizes, nb::arg("models"), nb::arg("options"), nb::arg("names"),
              nb::arg("progress").none());
-  module.def("sweep", &sweep_sizes, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
+  module.def("sweep", &sweep_sizes, nb::arg("models"), nb::arg("options"), nb::arg("jobs"),
+             nb::arg("progress").none());
   module.def("header", &header_of, nb::arg("plan"), nb::arg("models"), nb::arg("options"), nb::arg("prefix"),
              nb::arg("names"));
   module.def("main", &run_command, nb::arg("arguments"));

@@ -1,4 +1,4 @@
-// OffsetFunctions: offsets as functions of open sizes.
+// Offsets of a plan as functions of open sizes.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -6,35 +6,31 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bindings.h"
-#include "stowage/error.h"
 #include "stowage/offset_functions.h"
 
 namespace nb = nanobind;
 
 namespace stowage::python {
+namespace {
 
-void bind_functions(nb::module_& module) {
-  nb::class_<OffsetFunctions>(module, "OffsetFunctions")
-      .def("__init__",
-           [](OffsetFunctions* functions, const nb::bytes& json, const std::string& name) {
-             auto found = parse_offset_functions({json.c_str(), json.size()});
-             if (!found)
-               throw Error(name, "has no functions of offsets, expected a plan with --offsets symbolic");
-             new (functions) OffsetFunctions(std::move(*found));
-           })
-      .def_prop_ro("symbols",
-                   [](const OffsetFunctions& functions) {
-                     nb::list all;
-                     for (const SizeSymbol& it : functions.symbols)
-                       all.append(nb::make_tuple(it.name, it.least, it.most, it.step));
-                     return all;
-                   })
-      .def("at", [](const OffsetFunctions& functions, const std::vector<std::int64_t>& values) {
-        const OffsetsAt at = offsets_at(functions, values);
+/// Tuples (name, least, most, step); none if the plan has no functions.
+nb::list symbols_of(const Planned& planned) {
+  nb::list all;
+  if (!planned.functions) return all;
+  for (const SizeSymbol& it : planned.functions->symbols)
+    all.append(nb::make_tuple(it.name, it.least, it.most, it.step));
+  return all;
+}
+
+}  // namespace
+
+void bind_functions(nb::class_<Planned>& plan) {
+  plan.def_prop_ro("symbols", &symbols_of)
+      .def("at", [](const Planned& planned, const std::vector<std::int64_t>& values) {
+        const OffsetsAt at = offsets_at(planned.functions.value(), values);
         return nb::make_tuple(at.peak, at.offsets, at.sizes);
       });
 }

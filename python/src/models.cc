@@ -8,7 +8,6 @@
 
 #include "cli/models.h"
 #include "cli/option_table.h"
-#include "cli/plan_sizes.h"
 #include "stowage/join.h"
 
 namespace nb = nanobind;
@@ -132,11 +131,16 @@ std::vector<Input> read_inputs(const std::vector<Source>& sources, const cli::Mo
   return inputs;
 }
 
-cli::ModelTexts texts_in(const Plan& plan, const std::vector<Source>& sources, const cli::ModelTexts& texts) {
+cli::WantedSizes wanted_sizes(const cli::GivenPlan& given, const std::vector<Source>& sources,
+                              const cli::ModelTexts& texts) {
   const auto read = [&](std::size_t m, const ImportOptions& options) {
     (void)read_source(sources[m], options);
   };
-  return cli::sizes_in(plan, files_of(sources), read, texts).texts;
+  return cli::wanted_sizes(given, files_of(sources), read, texts);
+}
+
+void expect_states(const Plan& plan, const std::vector<Source>& sources, const cli::ModelTexts& texts) {
+  cli::expect_states(plan, files_of(sources), texts);
 }
 
 std::vector<Network> read_networks(const std::vector<Source>& sources, const cli::ModelTexts& texts) {

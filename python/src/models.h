@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/given_plan.h"
 #include "cli/options.h"
 #include "stowage/import.h"
 #include "stowage/network.h"
@@ -49,9 +50,12 @@ struct Texts {
 [[nodiscard]] std::vector<Input> read_inputs(const std::vector<Source>& sources, const cli::ModelTexts& texts,
                                              bool constants, bool rows);
 
-/// The options, with the sizes and values of inputs that the plan has and they do not give.
-[[nodiscard]] cli::ModelTexts texts_in(const Plan& plan, const std::vector<Source>& sources,
-                                       const cli::ModelTexts& texts);
+/// The sizes that the options give within those of a plan; what they leave open is as in the plan.
+[[nodiscard]] cli::WantedSizes wanted_sizes(const cli::GivenPlan& given, const std::vector<Source>& sources,
+                                            const cli::ModelTexts& texts);
+
+/// Throws UsageError for a state that models share, but not in the plan.
+void expect_states(const Plan& plan, const std::vector<Source>& sources, const cli::ModelTexts& texts);
 
 /// The models with all that it takes to run them.
 [[nodiscard]] std::vector<Network> read_networks(const std::vector<Source>& sources,

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "bindings.h"
+#include "cli/given_plan.h"
+#include "cli/models.h"
 #include "cli/options.h"
 #include "models.h"
 #include "planned.h"
@@ -61,15 +63,18 @@ nb::tuple run(const Planned& planned, const nb::list& models, const nb::dict& op
   run_watched(listener, [&](const Watch& watch) {
     running.stop = watch.stop;
     running.progress = watch.progress;
-    const std::vector<Network> networks = read_networks(sources, texts.model);
-    std::vector<Input> read;
-    for (const Network& network : networks) read.push_back(network.input);
-    const Faults faults = check_plan(planned.result.plan, read);
+    const cli::GivenPlan given = planned.given();
+    const cli::WantedSizes sizes = wanted_sizes(given, sources, texts.model);
+    const auto read = [&](const cli::ModelTexts& it) { return read_networks(sources, it); };
+    std::vector<Network> networks = read(sizes.texts);
+    const Plan plan = cli::plan_at_sizes(given, sizes, networks, cli::ReadNetworks(read));
+    const Faults faults = check_plan(plan, cli::inputs_of(networks));
     if (!faults.empty()) {
       result.fault = RunFault{"the plan is wrong: " + faults[0].what};
       return;
     }
-    result = run_plan(networks, planned.result.plan, running);
+    expect_states(plan, sources, texts.model);
+    result = run_plan(networks, plan, running);
   });
   nb::list outputs;
   for (const NamedArray& output : result.outputs) outputs.append(tuple_from(output));

@@ -49,13 +49,38 @@ class InternalError(RuntimeError):
     """The checker rejects a plan of stowage itself: a bug."""
 
 
+# What takes names and values: --dim x=N is dim={'x': N}.
+_WITH_NAMES = "dim|shape|bound|value"
+# Parameters of functions here that are no planning options.
+_PARAMETERS = {"cases", "check", "fit", "force", "jobs", "kernels", "plan", "prefix", "random-weights",
+               "runtime", "strip"}
+# What a shell takes: in backquotes, or from the name of the program to the end of the clause.
+_SHELL = re.compile(r"(`[^`]*`|(?<![\w./-])stowage [a-z][^;`\n]*)")
+
+
 def _in_python(message: str) -> str:
-    """Options as they are called here: time_limit for --time-limit, a dict for several --dim."""
+    """Options as they are called here: time_limit for --time-limit, a dict for several --dim. Commands for a shell stay
+    as they are."""
+    return "".join(part if i % 2 else _options_in(part) for i, part in enumerate(_SHELL.split(message)))
 
-    def dims(found: re.Match[str]) -> str:
-        pairs = re.findall(r"--dim '?([^=]+?)'?=(\S+)", found.group(0))
-        sizes = (f"{name!r}: {size if size == 'N' else repr(size)}" for name, size in pairs)
-        return f"dim={{{', '.join(sizes)}}}"
 
-    message = re.sub(r"--dim '?[^ =]+=[^ ,;)]*N(?: --dim '?[^ =]+=[^ ,;)]*N)*", dims, message)
-    return re.sub(r"(?<![\w/.-])--([a-z][a-z-]*)", lambda found: found.group(1).replace("-", "_"), message)
+def _options_in(text: str) -> str:
+    from stowage import _core
+
+    def names(found: re.Match[str]) -> str:
+        option, rest = found.group(1), found.group(0)
+        pairs = re.findall(r"--\w+ '?([^=]+?)'?=(\S+)", rest)
+        return f"{option}={{{', '.join(f'{name!r}: {value_of(given)}' for name, given in pairs)}}}"
+
+    def value_of(given: str) -> str:
+        if "," in given:
+            return f"[{', '.join(map(value_of, given.split(',')))}]"
+        return given if re.fullmatch(r"N|NUMBER|SIZE|\d+|\.\.\.", given) else repr(given)
+
+    value = r"'?[^ =:]+=[^ ;)]*(?:\.\.\.|[^ ,;:).])"
+    text = re.sub(rf"--({_WITH_NAMES}) {value}(?: --\1 {value})*", names, text)
+    text = re.sub(r"--extern [\w:]+(?: --extern [\w:]+)*",
+                  lambda found: f"extern={re.findall('--extern ([^ ]+)', found.group(0))}", text)
+    known = {name.replace("_", "-") for name, _ in _core.options()} | _PARAMETERS
+    return re.sub(r"(?<![\w/.-])--([a-z][a-z-]*)",
+                  lambda found: found.group(1).replace("-", "_") if found.group(1) in known else found.group(0), text)

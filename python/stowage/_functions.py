@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stowage import _core
 from stowage._errors import UsageError
 from stowage._options import Models, sources_of, texts_of
 from stowage._plan import Plan, _command, load
@@ -29,23 +28,14 @@ class OffsetsAt(NamedTuple):
     sizes: npt.NDArray[np.int64]
 
 
-class OffsetFunctions:
-    """The plan of a model for ranges of sizes, with offsets for each size. `stowage.plan_functions` makes it."""
-
-    def __init__(self, document: str, plan: Plan) -> None:
-        self._core = _core.OffsetFunctions(document.encode(), "plan")
-        self._document = document
-        self._plan = plan
-
-    @property
-    def plan(self) -> Plan:
-        """The plan with one offset for all sizes, those of the largest."""
-        return self._plan
+class OffsetFunctions(Plan):
+    """The plan of a model for ranges of sizes, with offsets for each size: `at`. Everything else is that of a plan with
+    one offset for all sizes, those of the largest. `stowage.plan_functions` and `stowage.load` make it."""
 
     @property
     def ids(self) -> list[str]:
         """The names of the buffers."""
-        return [str(it) for it in self._plan.buffers["id"]]
+        return [str(it) for it in self.buffers["id"]]
 
     @property
     def ranges(self) -> dict[str, tuple[int, int, int]]:
@@ -63,12 +53,6 @@ class OffsetFunctions:
         peak, offsets, lengths = self._core.at([int(sizes[name]) for name in names])
         return OffsetsAt(peak, np.array(offsets, np.int64), np.array(lengths, np.int64))
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The plan with its functions as JSON (docs/plan-json.md). Also written to `path`, if given."""
-        if path is not None:
-            pathlib.Path(path).write_text(self._document, encoding="utf-8")
-        return self._document
-
     def __repr__(self) -> str:
         words = ", ".join(f"{name}={least}..{most}" for name, (least, most, _) in self.ranges.items())
         return f"<stowage.OffsetFunctions: {len(self.ids)} buffers, {words}>"
@@ -84,5 +68,7 @@ def plan_functions(models: Models, **options: Unpack[Options]) -> OffsetFunction
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "plan.json")
         _command("plan", sources, texts, ["--offsets", "symbolic", "-o", file], accepted=(0, 1))
-        document = pathlib.Path(file).read_text(encoding="utf-8")
-    return OffsetFunctions(document, load(document.encode(), models, **options))
+        document = pathlib.Path(file).read_bytes()
+    found = load(document, models, **options)
+    assert isinstance(found, OffsetFunctions)
+    return found

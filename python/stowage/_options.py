@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import pathlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         seed: int
         capacity: int | str
         device: str | os.PathLike[str]  # a name or a file
-        memory: Any  # {"SRAM": "256KiB"}, or texts as on the command line
+        memory: Any  # {"SRAM": "256KiB", "PSRAM": "8MiB@20"}, or texts as on the command line
         moves: bool
         place: Sequence[str]  # "TENSOR=MEMORY@OFFSET"
         stream: bool | str | Sequence[str]
@@ -155,12 +156,23 @@ def plain(value: Any) -> str:
 
 
 def memories_of(value: Any) -> list[str]:
-    """{"SRAM": "256KiB", "DRAM": None}, or texts of the command."""
+    """{"SRAM": "256KiB", "PSRAM": "8MiB@20", "DRAM": None}, or texts of the command."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return [name if size is None else f"{name}={size}" for name, size in value.items()]
+        return [memory_of(str(name), "" if size is None else str(size)) for name, size in value.items()]
     return [str(item) for item in value]
+
+
+def memory_of(key: str, value: str) -> str:
+    """NAME=SIZE@COST,granule=SIZE:weights, whose parts after the size may be with the name or with the size."""
+    parts = r"(.*?)(@[^,:]*)?(,granule=[^:]*)?(:weights)?"
+    name, *of_name = re.fullmatch(parts, key, re.DOTALL).groups("")  # type: ignore[union-attr]
+    size, *of_size = re.fullmatch(parts, value, re.DOTALL).groups("")  # type: ignore[union-attr]
+    for first, second in zip(of_name, of_size):
+        if first and second:
+            raise UsageError(f"memory {name!r} has {first!r} and {second!r}, expected one of them")
+    return name + (f"={size}" if size else "") + "".join(a or b for a, b in zip(of_name, of_size))
 
 
 def sizes_of(given: Any, is_shape: bool) -> str:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pathlib
+import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -86,11 +87,23 @@ class Plan:
 
     def remedies(self) -> list[dict[str, Any]]:
         """What may lower the peak, and what cannot: dicts with verdict ("found", "done", "possible", "impossible"),
-        what, why, bytes, which may be None, and the command that tries it, or "". For a list that does not fit, first
-        what to keep elsewhere."""
-        capacity = self.memories[0]["capacity"] if not self.fits else None
+        what, why, bytes, which may be None, the command that tries it, or "", and whether the plan then fits. If the
+        plan does not fit, other options are tried, each for a second at most, and for a list, what to keep elsewhere.
+        """
+        full = [it for it in self.memories if it["capacity"] is not None and it["peak"] > it["capacity"]]
+        capacity = full[0]["capacity"] if len(full) == 1 and full[0]["role"] == "working" else None
+        named = [name if content is not None else file if name == pathlib.PurePath(file).stem else f"{name}={file}"
+                 for name, file, content in self._sources]
+        typed = shlex.join(["stowage", "plan", *named, *arguments_of(self._texts)])
+        with tempfile.TemporaryDirectory() as folder:
+            sources: list[Source] = [(name, file, None) for name, file in _files_of(self._sources, folder)]
+            rows = self._core.remedies(sources, self._texts, typed, capacity)
         names = ("verdict", "what", "why", "bytes", "command")
-        return [dict(zip(names, row)) for row in self._core.remedies(capacity)]
+        found = [dict(zip(names, row)) for row in rows]
+        for it in found:
+            is_enough = capacity is not None and it["verdict"] == "found" and self.peak - it["bytes"] <= capacity
+            it["fits"] = self.fits or is_enough
+        return found
 
     @property
     def interrupted(self) -> bool:
@@ -340,7 +353,7 @@ class Buckets:
         return min(held, key=lambda it: math.prod(it[0].values()))[1]
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """All plans as one JSON document (docs/plan-json.md), which `stowage.load` reads back."""
+        """All plans as one JSON document (docs/plan-json.md), which `stowage.load_buckets` reads back."""
         return _written(json.dumps(self._document), path)
 
     def verify(self) -> list[str]:
@@ -364,7 +377,15 @@ class Buckets:
 def _loaded(content: bytes, name: str, sources: list[Source], texts: Mapping[str, Any]) -> Plan:
     """The plan has sizes and values of its models, which nobody has to give again."""
     core = _core.load(content, name, sources, dict(texts))
-    return Plan(core, sources, {**texts, **core.texts})
+    return _plan_of(core, sources, {**texts, **core.texts})
+
+
+def _plan_of(core: _core.Plan, sources: list[Source], texts: dict[str, Any]) -> Plan:
+    if not core.symbols:
+        return Plan(core, sources, texts)
+    from stowage._functions import OffsetFunctions
+
+    return OffsetFunctions(core, sources, texts)
 
 
 def _restored(text: str, sources: list[Source], texts: dict[str, Any], enough: tuple[str, int] | None) -> Plan:
@@ -372,7 +393,7 @@ def _restored(text: str, sources: list[Source], texts: dict[str, Any], enough: t
     try:
         plan = _loaded(text.encode(), "plan", sources, texts)
     except Error:
-        plan = Plan(_core.load(text.encode(), "plan", [], {}), sources, texts)
+        plan = _plan_of(_core.load(text.encode(), "plan", [], {}), sources, texts)
     plan._enough = enough
     return plan
 
@@ -422,10 +443,12 @@ def plan_buckets(models: Models, **options: Unpack[Options]) -> Buckets:
 
 
 def load_buckets(
-    file: str | os.PathLike[str], models: Models | list[Source] | None = None, **options: Unpack[Options]
+    file: str | os.PathLike[str] | bytes, models: Models | list[Source] | None = None, **options: Unpack[Options]
 ) -> Buckets:
     """Reads plans for several sizes from a JSON file. With the models, they can be run and saved as C."""
-    return Buckets(json.loads(pathlib.Path(file).read_text(encoding="utf-8")), _sources(models), texts_of(options))
+    content, name = _content_of(file)
+    _core.expect_buckets(content, name)
+    return Buckets(json.loads(content), _sources(models), texts_of(options))
 
 
 def fit(
@@ -435,13 +458,13 @@ def fit(
     sizes of `memory`; with `stream`, one for it alone. With two names, the largest of the second for each size of the
     first, those that `dim` lists or powers of two.
 
-    A dict for each row: the sizes by their names (None: not even the smallest fits), "peak", "next", the next size, and
-    "why" it does not fit, "larger", single sizes beyond it that do, and "interrupted": larger sizes
-    may fit, too.
+    A dict for each row: the sizes by their names (None: not even the smallest fits), "least", the smallest size that
+    was asked for, which without a range in `dim` is the smallest that the model accepts, "peak", "next", the next size,
+    and "why" it does not fit, "larger", single sizes beyond it that do, and "interrupted": larger sizes may fit, too.
     """
     given = names.split(",") if isinstance(names, str) else list(names)
     rows = _core.fit(sources_of(models), texts_of(options), ",".join(given), progress)
-    keys = ("peak", "next", "why", "larger", "interrupted")
+    keys = ("least", "peak", "next", "why", "larger", "interrupted")
     return [({} if row[0] is None else {given[0]: row[0]}) | {given[-1]: row[1]} | dict(zip(keys, row[2:]))
             for row in rows]
 
@@ -450,25 +473,30 @@ def load(
     file: str | os.PathLike[str] | bytes, models: Models | list[Source] | None = None, **options: Unpack[Options]
 ) -> Plan:
     """Reads a plan from a JSON file, or from its bytes. With the models, it can be run and saved as C; their sizes and
-    values of inputs are those of the plan.
+    values of inputs are those of the plan. One with offsets as functions of sizes becomes an `OffsetFunctions`.
 
     >>> import stowage
     >>> plan = stowage.plan("examples/buffers.csv")
     >>> stowage.load(plan.to_json().encode()).peak == plan.peak
     True
     """
-    sources = _sources(models)
-    texts = texts_of(options)
+    content, name = _content_of(file)
+    if _core.has_buckets(content):
+        problem = "has plans for several sizes, which load_buckets reads"
+        raise Error(f"{name}: {problem}", name, "", problem)
+    return _loaded(content, name, _sources(models), texts_of(options))
+
+
+def _content_of(file: str | os.PathLike[str] | bytes) -> tuple[bytes, str]:
+    """The bytes of a file, and its name in messages."""
     if isinstance(file, bytes):
-        content, name = file, "plan"
-    else:
-        name = os.fspath(file)
-        try:
-            content = pathlib.Path(file).read_bytes()
-        except OSError as error:
-            problem = f"cannot be read: {error.strerror}"
-            raise Error(f"{name}: {problem}", name, "", problem) from error
-    return _loaded(content, name, sources, texts)
+        return file, "plan"
+    name = os.fspath(file)
+    try:
+        return pathlib.Path(file).read_bytes(), name
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+        raise Error(f"{name}: {problem}", name, "", problem) from error
 
 
 def _sources(models: Models | list[Source] | None) -> list[Source]:
@@ -485,13 +513,18 @@ def verify(
     **options: Unpack[Options],
 ) -> list[str]:
     """The faults of a plan, made by any program, in words; none if it is right. With the models, its steps are
-    replayed, too.
+    replayed, too; `dim` may give sizes within its ranges. The file may also have plans for several sizes.
 
     >>> import stowage
     >>> stowage.verify(stowage.plan("examples/classifier.onnx"), "examples/classifier.onnx")
     []
     """
-    given = plan if isinstance(plan, Plan) else load(plan)
+    if not isinstance(plan, Plan):
+        content, name = _content_of(plan)
+        if _core.has_buckets(content):
+            return load_buckets(plan, models, **options).verify()
+        plan = _loaded(content, name, [], {})
+    given = plan
     sources = _sources(models)
     texts = dict(given._texts if not options else texts_of(options))
     return _core.verify(given._core, sources, {name: it for name, it in texts.items() if name in MODEL_OPTIONS})
@@ -513,13 +546,18 @@ def compare(models: Models, *, progress: Progress | None = None, **options: Unpa
                                               ("obstacle", "O")])
 
 
-def sweep(models: Models, *, progress: Progress | None = None, **options: Unpack[Options]) -> Table:
-    """Plans for many sizes of a fast memory (memory={"SRAM": "64KiB..512KiB"}) with every strategy.
+def sweep(
+    models: Models, *, jobs: int = 1, progress: Progress | None = None, **options: Unpack[Options]
+) -> Table:
+    """Plans for many sizes of a fast memory (memory={"SRAM": "64KiB..512KiB"}) with every strategy that applies, so
+    many sizes at once as `jobs` says.
 
     A structured array: size, strategy, moves, traffic (bytes of slower memories), cost, fits, interrupted,
     unavoidable, obstacle.
     """
-    rows = _core.sweep(sources_of(models), texts_of(options), progress)
+    if jobs < 1:
+        raise UsageError(f"jobs is {jobs}, expected at least 1")
+    rows = _core.sweep(sources_of(models), texts_of(options), jobs, progress)
     _expect_no_faults(rows)
     return rows_of([row[:-1] for row in rows], [("size", "i8"), ("strategy", "O"), ("moves", "?"), ("traffic", "i8"),
                                               ("cost", "i8"), ("fits", "?"), ("interrupted", "?"),

@@ -1,5 +1,8 @@
 """Sizes that models leave open: plans for several, the largest that fits, and values of inputs that decide sizes."""
 
+import json
+import pickle
+
 import numpy as np
 import pytest
 
@@ -54,7 +57,7 @@ def test_offsets_are_functions_of_sizes(encoder, tmp_path):
     stateless = {"dim": {"batch": "1..4", "seq": (1, 64)}}
     found = stowage.plan_functions(encoder, **stateless)
     assert found.ranges == {"batch": (1, 4, 1), "seq": (1, 64, 1)}
-    assert found.at(batch=4, seq=64).peak == found.plan.peak
+    assert found.at(batch=4, seq=64).peak == found.peak
     for batch, seq in [(1, 1), (2, 7), (3, 64)]:
         there = found.at(batch=batch, seq=seq)
         exact = stowage.plan(encoder, dim={"batch": batch, "seq": seq})
@@ -95,10 +98,52 @@ def test_the_largest_size_that_fits(encoder):
     assert row["seq"] == 510 and row["next"] == 511 and "does not fit" in row["why"]
     rows = stowage.fit(encoder, ["batch", "seq"], capacity="64KiB", dim={"batch": [1, 2]})
     assert [(it["batch"], it["seq"]) for it in rows] == [(1, 510), (2, 255)]
+    pool = field(4, "MaxPool") + field(1, "x") + field(2, "y")
+    pool += field(5, field(1, "kernel_shape") + field(20, 7) + b"\x40\x05")
+    window = model([pool], [value_info("x", FLOAT, 1, 1, "w")], [value_info("y", FLOAT, 1, 1, "v")])
+    (row,) = stowage.fit(window, "w", capacity=400)
+    assert row["least"] == 5 and row["w"] == 48
     (row,) = stowage.fit(encoder, "seq", capacity=64, dim={"batch": 1})
     assert row["seq"] is None and row["next"] == 1 and "1 does not fit" in row["why"]
     with pytest.raises(stowage.UsageError, match="fit needs a limit"):
         stowage.fit(encoder, "seq", dim={"batch": 1})
+
+
+def test_plans_of_ranges_are_checked_and_run_at_sizes(encoder, tmp_path):
+    whole, within = {"batch": 1, "seq": "4..64"}, {"batch": 1, "seq": 32}
+    for plan in (stowage.plan(encoder, dim=whole), stowage.plan_functions(encoder, dim=whole)):
+        plan.to_json(tmp_path / "plan.json")
+        for given in (plan, tmp_path / "plan.json", plan.to_json().encode()):
+            assert stowage.verify(given, encoder, dim=within) == []
+            assert stowage.verify(given, encoder, dim=whole) == []
+        assert stowage.load(tmp_path / "plan.json", encoder, dim=within).verify() == []
+        outputs = stowage.run(encoder, plan=plan, dim=within, check="all")
+        assert outputs["y"].shape == (1, 32, 16)
+        with pytest.raises(stowage.UsageError, match="differs from the plan"):
+            stowage.verify(plan, encoder, dim={"batch": 1, "seq": 65})
+    broken = json.loads(plan.to_json())
+    broken["functions"]["relations"] = [[[] for _ in it] for it in broken["functions"]["relations"]]
+    assert stowage.verify(json.dumps(broken).encode(), encoder, dim=within)
+
+
+def test_files_say_what_reads_them(encoder, tmp_path):
+    options = {"dim": {"batch": 1, "seq": "1..64"}}
+    functions = stowage.plan_functions(encoder, **options)
+    functions.to_json(tmp_path / "functions.json")
+    again = stowage.load(tmp_path / "functions.json", encoder)
+    for same in (again, pickle.loads(pickle.dumps(again)), pickle.loads(pickle.dumps(functions))):
+        assert same == functions and same.at(seq=9).peak == functions.at(seq=9).peak
+    stowage.plan_buckets(encoder, dim={"batch": 1, "seq": [8, 64]}).to_json(tmp_path / "buckets.json")
+    assert stowage.verify(tmp_path / "buckets.json") == []
+    assert stowage.verify(tmp_path / "buckets.json", encoder, dim={"batch": 1}) == []
+    document = json.loads((tmp_path / "buckets.json").read_text())
+    document["buckets"][1]["plan"]["buffers"][0]["offset"] += 1
+    assert stowage.verify(json.dumps(document).encode()) != []
+    with pytest.raises(stowage.Error, match="buckets.json: .*load_buckets"):
+        stowage.load(tmp_path / "buckets.json")
+    for other in (tmp_path / "functions.json", b"{}", b"no json", tmp_path / "missing.json"):
+        with pytest.raises(stowage.Error):
+            stowage.load_buckets(other)
 
 
 def test_a_size_of_nothing_is_one(encoder):
@@ -122,7 +167,7 @@ def test_a_plan_that_is_read_knows_its_sizes_and_values(encoder, tmp_path):
         plan = stowage.load(file, net)
         assert plan.run(check="all")["y"].shape == shape
         assert plan == made and plan.verify() == [] and stowage.verify(file, net) == []
-    with pytest.raises(stowage.UsageError, match="dim .*differs from the plan"):
+    with pytest.raises(stowage.UsageError, match="dim=.*differs from the plan"):
         stowage.load(stowage.plan(encoder, dim={"batch": 1, "seq": 8}).to_json().encode(), encoder, dim={"seq": 9})
 
 
@@ -135,5 +180,5 @@ def test_values_of_inputs_decide_sizes():
         plan.run({"sizes": np.array([6, 4])})
     with pytest.raises(stowage.UsageError, match="did you mean 'sizes'"):
         stowage.plan(reshape, value={"size": [4, 6]})
-    with pytest.raises(stowage.Error, match="value sizes"):
+    with pytest.raises(stowage.Error, match=r"value={'sizes': \[NUMBER, ...\]}"):
         stowage.plan(reshape)

@@ -193,7 +193,26 @@ def test_compare_and_sweep(buffers, classifier):
     swept = stowage.sweep(classifier, memory={"SRAM": "128KiB..256KiB"}, time_limit=0.3, strategy=None)
     assert sorted(set(swept["size"])) == [131072, 185363, 262144] or len(set(swept["size"])) == 3
     assert (swept[swept["fits"]]["traffic"] >= swept[swept["fits"]]["unavoidable"]).all()
+    assert all(swept[swept["strategy"] == it]["obstacle"].tolist().count("") for it in set(swept["strategy"]))
+    options = {"memory": {"SRAM": "128KiB..256KiB"}, "effort": 5}
+    assert (stowage.sweep(classifier, jobs=2, **options) == stowage.sweep(classifier, **options)).all()
+    with pytest.raises(stowage.UsageError, match="jobs is 0"):
+        stowage.sweep(classifier, jobs=0, **options)
     assert len(stowage.strategies()) >= 14
+
+
+def test_memories_take_costs_and_roles_with_the_name_or_the_size(classifier):
+    def memories(**given):
+        plan = stowage.plan(classifier, memory={"SRAM": "300KiB"} | given)
+        return plan.memories[1]["capacity"], plan.memories[1]["role"], plan.summary["cost"]
+
+    assert memories(**{"PSRAM@20": "8MiB"}) == memories(PSRAM="8MiB@20") != memories(PSRAM="8MiB@30")
+    assert memories(PSRAM="@20") == memories(**{"PSRAM@20": None}) == (None, *memories(PSRAM="8MiB@20")[1:])
+    assert memories(FLASH=":weights")[:2] == memories(**{"FLASH:weights": None})[:2] == (None, "weights")
+    assert memories(FLASH="4MiB:weights")[:2] == (4 << 20, "weights")
+    for wrong in ({"PSRAM": "8MiX@20"}, {"PSRAM": "8MiB@x"}, {"PSRAM@3": "8MiB@20"}):
+        with pytest.raises(stowage.UsageError, match="'PSRAM'"):
+            memories(**wrong)
 
 
 def test_tables_become_frames(classifier):

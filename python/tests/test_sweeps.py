@@ -1,5 +1,6 @@
 """The programs and commands of docs/sweeps.md, as they stand there, with a model that leaves two sizes open."""
 
+import ast
 import os
 import re
 import shutil
@@ -26,6 +27,14 @@ def page(root, tmp_path, monkeypatch):
 
 def block_of(page, title):
     return re.search(rf"^## {title}\n.*?^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE).group(1)
+
+
+def test_grid_over_strategies(page, capsys):
+    exec(block_of(page, "A grid over strategies"), {})
+    rows = ast.literal_eval(capsys.readouterr().out)
+    assert len(rows) == 8 and ("auto", 128, 65536, "") in rows
+    obstacles = [obstacle for _, _, peak, obstacle in rows if peak is None]
+    assert obstacles and all(obstacles)
 
 
 @pytest.mark.parametrize("title", ["joblib", "Optuna", "submitit"])

@@ -2,7 +2,10 @@
 
 import collections
 import copy
+import json
+import pathlib
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -158,17 +161,41 @@ def test_plot_says_what_it_needs(classifier, monkeypatch):
 def test_remedies_say_what_may_help(classifier, tmp_path):
     plan = stowage.plan(classifier, capacity="64KiB", effort=100)
     rows = next(it for it in plan.remedies() if "Rows" in it["what"])
-    assert rows["verdict"] == "possible" and rows["command"].endswith("--stream")
+    assert rows["verdict"] == "found" and rows["command"].endswith("--stream") and not rows["fits"]
+    possible = next(it for it in stowage.plan(classifier).remedies() if "Rows" in it["what"])
+    assert possible["verdict"] == "possible" and possible["command"] == f"stowage plan {classifier} --stream"
     listed = tmp_path / "list.csv"
     listed.write_text("id,lower,upper,size\na,0,9,64\nb,1,3,32\n")
     first = stowage.plan(listed, capacity=80).remedies()[0]
     assert first["what"].startswith("Keep elsewhere") and "'b'" in first["what"] and first["bytes"] == 16
 
 
+def test_remedies_are_those_of_the_command(classifier):
+    options = ["--capacity", "300KiB", "--effort", "100"]
+    ran = subprocess.run([sys.executable, "-m", "stowage", "plan", classifier, *options, "--json"],
+                         capture_output=True, text=True)
+    printed = json.loads(ran.stdout)["remedies"]
+    keys = ("verdict", "what", "bytes")
+    for given in (classifier, pathlib.Path(classifier).read_bytes()):
+        found = stowage.plan(given, capacity="300KiB", effort=100).remedies()
+        assert [[it[key] for key in keys] for it in found] == [[it[key] for key in keys] for it in printed]
+        assert next(it for it in found if "also of inputs" in it["what"])["fits"]
+    two = stowage.plan({"a": classifier, "b": classifier}, run="a ; b", capacity="300KiB", effort=20).remedies()
+    assert all(f"plan a={classifier} b={classifier} --run 'a ; b'" in it["command"] for it in two if it["command"])
+    weights = stowage.plan(classifier, memory={"FLASH": "1KiB:weights", "SRAM": None}, effort=20)
+    assert not weights.fits and not any(it["fits"] for it in weights.remedies())
+
+
 def test_messages_name_arguments_as_python_has_them(tmp_path):
     message = "give them with --dim batch=N --dim 'x[0]'=N (exactly N) or --dim batch=..N --dim 'x[0]'=..N"
     expected = "give them with dim={'batch': N, 'x[0]': N} (exactly N) or dim={'batch': '..N', 'x[0]': '..N'}"
     assert str(stowage.Error(message)) == expected
+    assert str(stowage.Error("give that with --value sr=NUMBER")) == "give that with value={'sr': NUMBER}"
+    assert str(stowage.Error("a longer --time-limit, or --force")) == "a longer time_limit, or force"
+    assert str(stowage.Error("yourself: --extern A --extern B")) == "yourself: extern=['A', 'B']"
+    for command in ("`stowage tflm --help` has the list", "`--layout ring`", "so: stowage generate --extern LSTM"):
+        assert str(stowage.Error(command)) == command
+    assert str(stowage.Error("it has no --html")) == "it has no --html"
     with pytest.raises(TypeError, match="did you mean 'capacity'"):
         stowage.plan(tmp_path / "m.onnx", budget="64KiB")
 

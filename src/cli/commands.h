@@ -193,6 +193,11 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 /// Of these, what other options alone reach in a short time.
 [[nodiscard]] WhatIf quick_what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan,
                                    Bytes needed);
+/// What may help a plan that needs too many bytes: what was tried, what is cheap to try, and what the plan says about
+/// itself. `has_graph`: options other than those of lists may help.
+[[nodiscard]] std::vector<Remedy> remedies_for(const PlanCommand& command, bool has_graph,
+                                               const PlanOptions& options, const Plan& plan, Bytes needed,
+                                               WhatIf tried);
 /// The pages that are asked for.
 [[nodiscard]] std::vector<base::OutputFile> report_of(const PlanCommand& command,
                                                       const std::vector<Input>& inputs, const Plan& plan,

@@ -10,17 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/models.h"
+#include "cli/size_search.h"
 #include "stowage/error.h"
 #include "stowage/import.h"
 
 namespace stowage::cli {
 namespace {
-
-bool is_range(const GivenSize& size) { return size.least && *size.least < size.most; }
 
 std::vector<SizeSymbol> symbols_of(const ImportOptions& given) {
   for (const auto& [name, shape] : given.shapes) {
@@ -95,45 +93,6 @@ void write_functions_summary(const FoundFunctions& found, std::ostream& out) {
     base::print(out, "{:>14} bytes  {}\n", offsets_at(functions, values).peak,
                 words_of(functions.symbols, values));
   }
-}
-
-std::vector<SizeSymbol> symbols_of_functions(const std::string& file) {
-  const base::InputFile text(file);
-  const auto functions = parse_offset_functions(text.bytes());
-  return functions ? functions->symbols : std::vector<SizeSymbol>();
-}
-
-std::optional<SizedFunctions> sized_functions(const std::string& file, const Plan& plan,
-                                              const ModelTexts& model) {
-  const base::InputFile text(file);
-  auto functions = parse_offset_functions(text.bytes());
-  if (!functions) return std::nullopt;
-  SizedFunctions sized{.range = model};
-  const ImportOptions given = parse_model_options(model);
-  for (const SizeSymbol& symbol : functions->symbols) {
-    const auto size = given.dims.find(symbol.name);
-    if (size == given.dims.end() || is_range(size->second)) return std::nullopt;
-    sized.values.push_back(size->second.most);
-    std::erase_if(sized.range.dims,
-                  [&](const std::string& it) { return it.substr(0, it.rfind('=')) == symbol.name; });
-    sized.range.dims.push_back(
-        fmt::format("{}={}..{}:{}", symbol.name, symbol.least, symbol.most, symbol.step));
-  }
-  const Faults faults = check_offset_functions(plan, *functions);
-  if (!faults.empty()) throw Error(file, "has wrong functions of offsets: " + faults[0].what);
-  sized.functions = std::move(*functions);
-  return sized;
-}
-
-void put_in_range(Input& exact, const std::vector<std::string>& models, const ModelTexts& texts) {
-  std::vector<Input> range = read_models(models, texts, Wanted::graph);
-  exact.content = graph_at(std::get<Graph>(std::move(range[0].content)), std::get<Graph>(exact.content));
-}
-
-Faults faults_of_functions(const std::string& file, const Plan& plan) {
-  const base::InputFile text(file);
-  const auto functions = parse_offset_functions(text.bytes());
-  return functions ? check_offset_functions(plan, *functions) : Faults();
 }
 
 }  // namespace stowage::cli

@@ -403,14 +403,19 @@ ReadTexts reader_of(const PlanCommand& command, const PlanOptions& options) {
   return [&](const ModelTexts& texts) { return read_model(command, options, parse_model_options(texts)); };
 }
 
+FitQuestion fit_question(const std::string& text, const ModelTexts& texts, const ReadTexts& read) {
+  FitQuestion question = parse_fit(text, texts);
+  if (question.has_range || !question.first.empty()) return question;
+  question.range = range_to_search(
+      [&](const GivenSize& size) { return read(question.at(std::nullopt, size)); }, question.range);
+  return question;
+}
+
 std::chrono::duration<double> fit_dimension(PlanCommand& command, const PlanOptions& options) {
   const auto limit = options.solve.time_limit;
   const base::Deadline deadline(limit);
   const ReadTexts read = reader_of(command, options);
-  FitQuestion question = parse_fit(command.fit, command.model);
-  if (!question.has_range)
-    question.range = range_to_search(
-        [&](const GivenSize& size) { return read(question.at(std::nullopt, size)); }, question.range);
+  const FitQuestion question = fit_question(command.fit, command.model, read);
   const InterruptWatch watch;  // an interrupt keeps the largest size so far
   PlanOptions with_stop = options;
   with_stop.solve.stop = watch.stop();

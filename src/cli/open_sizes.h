@@ -20,6 +20,11 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
 /// Reads the only model of the command. Keeps references to both. Throws UsageError for several models.
 [[nodiscard]] ReadTexts reader_of(const PlanCommand& command, const PlanOptions& options);
 
+/// What --fit asks for. Where it names one dimension without a range, the range is of sizes that the model accepts.
+/// Throws UsageError as `parse_fit`.
+[[nodiscard]] FitQuestion fit_question(const std::string& text, const ModelTexts& texts,
+                                       const ReadTexts& read);
+
 /// Finds the largest size that --fit asks for, prints what was found to standard error, and makes the range up to it one
 /// of the command's sizes, or by rows the size itself; if no size fits, the smallest. Returns what is left of the time limit
 /// for the plan, at least a third. Throws UsageError for options that do not go with --fit.

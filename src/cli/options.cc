@@ -147,21 +147,23 @@ Memory parse_memory(std::string_view text, std::int64_t default_cost) {
     memory.role = MemoryRole::weights;
     text.remove_suffix(for_weights.size());
   }
+  const auto part = [name = text.substr(0, text.find_first_of("=@,"))](std::string_view what) {
+    return fmt::format("{} of --memory {}", what, base::quoted(name));
+  };
   constexpr std::string_view in_granules = ",granule=";
   if (const std::size_t at = text.rfind(in_granules); at != std::string_view::npos) {
-    memory.granule = parse_bytes("granule of --memory", text.substr(at + in_granules.size()));
-    if (memory.granule < 1) throw wrong("granule of --memory", text.substr(at + 1), "at least 1");
+    memory.granule = parse_bytes(part("granule"), text.substr(at + in_granules.size()));
+    if (memory.granule < 1) throw wrong(part("granule"), text.substr(at + in_granules.size()), "at least 1");
     text = text.substr(0, at);
   }
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
-    memory.cost = parse_number("cost of --memory", text.substr(at + 1), 0);
+    memory.cost = parse_number(part("cost"), text.substr(at + 1), 0);
     text = text.substr(0, at);
   }
   const std::size_t equals = text.find('=');
   memory.name = text.substr(0, equals);
   expect_name_of_memory(memory.name, given);
-  if (equals != std::string_view::npos)
-    memory.capacity = parse_bytes("size of --memory", text.substr(equals + 1));
+  if (equals != std::string_view::npos) memory.capacity = parse_bytes(part("size"), text.substr(equals + 1));
   return memory;
 }
 

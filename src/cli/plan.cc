@@ -101,24 +101,9 @@ void print_objectives(const PlanResult& result, const PlanOptions& options, std:
     base::print(out, "\nmoves: 0, none that gain were found{}\n", cut);
 }
 
-/// What may help a plan that needs too many bytes: what was tried, what is cheap to try, and what the plan says
-/// about itself.
-std::vector<Remedy> remedies_for(const PlanCommand& command, const std::vector<Input>& inputs,
-                                 const PlanOptions& options, const Plan& plan, Bytes needed, WhatIf tried) {
-  const bool has_graph =
-      std::ranges::any_of(inputs, [](const Input& it) { return std::holds_alternative<Graph>(it.content); });
-  if (!command.what_if && has_graph) tried = quick_what_if(command, options, plan, needed);
-  std::vector<Remedy> remedies = std::move(tried.tried);
-  const auto is_tried = [count = remedies.size(), &remedies](const Remedy& it) {
-    const auto tried_ones = std::span(remedies).first(count);
-    return std::ranges::find(tried_ones, it.what, &Remedy::what) != tried_ones.end();
-  };
-  for (Remedy& it : remedies_of(plan, command.typed)) {
-    // TensorFlow Lite Micro takes no other order, rows or memories.
-    if (command.is_for_tflm) it.command.clear();
-    if (!is_tried(it)) remedies.push_back(std::move(it));
-  }
-  return remedies;
+bool any_graph(const std::vector<Input>& inputs) {
+  return std::ranges::any_of(inputs,
+                             [](const Input& it) { return std::holds_alternative<Graph>(it.content); });
 }
 
 /// What may lower the peak of a plan that needs so many bytes too much: up to three ways, first those that were tried,
@@ -266,6 +251,22 @@ std::vector<WantedFile> PlanCommand::files() const {
                                Holds::header, Holds::page});
 }
 
+std::vector<Remedy> remedies_for(const PlanCommand& command, bool has_graph, const PlanOptions& options,
+                                 const Plan& plan, Bytes needed, WhatIf tried) {
+  if (!command.what_if && has_graph) tried = quick_what_if(command, options, plan, needed);
+  std::vector<Remedy> remedies = std::move(tried.tried);
+  const auto is_tried = [count = remedies.size(), &remedies](const Remedy& it) {
+    const auto tried_ones = std::span(remedies).first(count);
+    return std::ranges::find(tried_ones, it.what, &Remedy::what) != tried_ones.end();
+  };
+  for (Remedy& it : remedies_of(plan, command.typed)) {
+    // TensorFlow Lite Micro takes no other order, rows or memories.
+    if (command.is_for_tflm) it.command.clear();
+    if (!is_tried(it)) remedies.push_back(std::move(it));
+  }
+  return remedies;
+}
+
 ExitStatus run_plan(const PlanCommand& given) {
   if (given.fit.empty() && gives_several_sizes(given.model)) return plan_buckets(given);
   PlanCommand command = given;
@@ -341,7 +342,8 @@ ExitStatus run_plan(const PlanCommand& given) {
   std::ostream& out = summary_stream(has_standard_output(outputs));
   const bool is_met = !most_bytes;
   std::vector<Remedy> remedies;
-  if (!is_met) remedies = remedies_for(command, inputs, options, result.plan, needed, std::move(others));
+  if (!is_met)
+    remedies = remedies_for(command, any_graph(inputs), options, result.plan, needed, std::move(others));
   ExitStatus budget = ExitStatus::done;
   if (!command.budget.empty()) {
     std::ostream& line = has_standard_output(outputs) ? std::cerr : std::cout;

@@ -18,11 +18,10 @@
 #include "base/text.h"
 #include "cli/buckets.h"
 #include "cli/commands.h"
+#include "cli/given_plan.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
-#include "cli/offset_functions.h"
 #include "cli/output_files.h"
-#include "cli/plan_sizes.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "stowage/error.h"
@@ -41,48 +40,24 @@ struct Planned {
 };
 
 /// A plan that is given, and the sizes to read its models at.
-struct GivenPlan {
-  Plan plan{};
-  std::optional<SizedFunctions> functions{};
-  PlannedSizes sizes{};
+struct PlanToRun {
+  GivenPlan given{};
+  WantedSizes sizes{};
 };
 
-GivenPlan read_given(const RunCommand& command, const ModelTexts& model, const Bucket* bucket) {
-  if (bucket != nullptr)
-    return {.plan = bucket->plan, .sizes = sizes_in(bucket->plan, command.inputs, model)};
-  GivenPlan given{.plan = read_plan(command.given_plan)};
-  const std::vector<SizeSymbol> symbols = symbols_of_functions(command.given_plan);
-  given.sizes = sizes_in(given.plan, command.inputs, model, symbols);
-  given.functions = sized_functions(command.given_plan, given.plan, given.sizes.texts);
-  return given;
+PlanToRun plan_to_run(const RunCommand& command, const ModelTexts& model, const Bucket* bucket) {
+  PlanToRun wanted{.given =
+                       bucket != nullptr ? GivenPlan{bucket->plan} : read_given_plan(command.given_plan)};
+  wanted.sizes = wanted_sizes(wanted.given, command.inputs, model);
+  return wanted;
 }
 
-/// Shapes that depend on data follow from the sizes of the run, not from the largest ones.
-void take_shape_rules(const Network& exact, Network& range) {
-  for (std::size_t s = 0; s < range.details.size(); ++s) {
-    for (std::size_t op = 0; op < range.details[s].size(); ++op)
-      range.details[s][op].shapes_of_data = exact.details.at(s).at(op).shapes_of_data;
-  }
-}
-
-/// The plan for `networks`, which were read at its sizes. One for a range runs at the sizes that --dim gives: with
-/// functions in the offsets of these, otherwise in its own. `networks` become those that the plan is for.
-Plan plan_at_sizes(const RunCommand& command, GivenPlan given, std::vector<Network>& networks) {
-  if (!given.functions && !given.sizes.is_within) return std::move(given.plan);
-  std::vector<Network> range =
-      read_networks(command.inputs, given.functions ? given.functions->range : given.sizes.range);
-  range[0].input.content = graph_at(range[0].graph(), networks[0].graph());
-  take_shape_rules(networks[0], range[0]);
-  networks = std::move(range);
-  const Graph& graph = networks[0].graph();
-  return given.functions ? plan_at(given.plan, given.functions->functions, given.functions->values, graph)
-                         : plan_at(given.plan, graph);
-}
-
-Planned plan_for(const RunCommand& command, std::optional<GivenPlan> given, std::vector<Network>& networks,
-                 const InterruptWatch& watch) {
-  if (given) {
-    Planned planned{plan_at_sizes(command, *std::move(given), networks)};
+/// `networks`, which were read at the sizes of a given plan, become those that it is for.
+Planned plan_for(const RunCommand& command, const std::optional<PlanToRun>& wanted,
+                 std::vector<Network>& networks, const InterruptWatch& watch) {
+  if (wanted) {
+    const auto read = [&](const ModelTexts& texts) { return read_networks(command.inputs, texts); };
+    Planned planned{plan_at_sizes(wanted->given, wanted->sizes, networks, ReadNetworks(read))};
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
     if (faults.empty()) expect_states(planned.plan, parse_models(command.inputs), command.model);
     if (!faults.empty()) note_other_models(planned.plan, inputs_of(networks));
@@ -209,9 +184,9 @@ ExitStatus run_run(const RunCommand& command) {
     model.inputs.push_back(parse_assignment("--input", text).first);
   if (buckets) options.inputs = parse_inputs(command.run.inputs);  // their shapes may choose the bucket
   const Bucket* const bucket = buckets ? &chosen_bucket(*buckets, command.inputs, options, model) : nullptr;
-  std::optional<GivenPlan> given;
+  std::optional<PlanToRun> given;
   if (!command.given_plan.empty()) {
-    given = read_given(command, model, bucket);
+    given = plan_to_run(command, model, bucket);
     model = given->sizes.texts;
   }
   std::vector<Network> networks = read_networks(command.inputs, model);
@@ -220,7 +195,7 @@ ExitStatus run_run(const RunCommand& command) {
   if (!buckets) options.inputs = parse_inputs(command.run.inputs);
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
-  const Planned planned = plan_for(command, std::move(given), networks, watch);
+  const Planned planned = plan_for(command, given, networks, watch);
   if (planned.status != ExitStatus::done) return planned.status;
   options.stop = watch.stop();
   options.progress = progress_line();

@@ -9,6 +9,8 @@
 
 namespace stowage::cli {
 
+bool is_range(const GivenSize& size) { return size.least && *size.least < size.most; }
+
 std::string in_digits(const GivenSize& size) {
   if (!size.least) return std::to_string(size.most);
   const std::string range = fmt::format("{}..{}", *size.least, size.most);

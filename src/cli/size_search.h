@@ -17,6 +17,9 @@ using AcceptsSize = std::function<bool(const GivenSize& size)>;
 /// about 40 others.
 [[nodiscard]] std::optional<GivenSize> accepted_range(const AcceptsSize& accepts, const GivenSize& range);
 
+/// Whether there is more than one size.
+[[nodiscard]] bool is_range(const GivenSize& size);
+
 /// The size as --dim takes it: "512", "1..512", "32..512:32".
 [[nodiscard]] std::string in_digits(const GivenSize& size);
 

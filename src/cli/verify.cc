@@ -5,15 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/buckets.h"
 #include "cli/commands.h"
+#include "cli/given_plan.h"
 #include "cli/models.h"
-#include "cli/offset_functions.h"
 #include "cli/plan_sizes.h"
 #include "cli/terminal.h"
 #include "stowage/error.h"
@@ -31,20 +30,16 @@ nlohmann::json verdict_of(const Faults& faults, const VerifyCommand& command) {
 }
 
 /// The plan becomes the one for the sizes that --dim gives within its ranges.
-Faults check_with_models(const VerifyCommand& command, Plan& plan) {
-  const std::vector<SizeSymbol> symbols = symbols_of_functions(command.plan_file);
-  const PlannedSizes sizes = sizes_in(plan, command.models, command.model, symbols);
-  std::vector<Input> inputs = read_models(command.models, sizes.texts, wanted_to_check(plan));
-  if (const auto sized = sized_functions(command.plan_file, plan, sizes.texts)) {
-    put_in_range(inputs[0], command.models, sized->range);
-    plan = plan_at(plan, sized->functions, sized->values, std::get<Graph>(inputs[0].content));
-  } else if (sizes.is_within) {
-    put_in_range(inputs[0], command.models, sizes.range);
-    plan = plan_at(plan, std::get<Graph>(inputs[0].content));
-  }
-  Faults faults = check_plan(plan, inputs);
-  if (faults.empty()) expect_states(plan, parse_models(command.models), command.model);
-  if (!faults.empty()) note_other_models(plan, inputs);
+Faults check_with_models(const VerifyCommand& command, GivenPlan& given) {
+  const WantedSizes sizes = wanted_sizes(given, command.models, command.model);
+  const auto read = [&](const ModelTexts& texts) {
+    return read_models(command.models, texts, wanted_to_check(given.plan));
+  };
+  std::vector<Input> inputs = read(sizes.texts);
+  given.plan = plan_at_sizes(given, sizes, inputs, ReadInputs(read));
+  Faults faults = check_plan(given.plan, inputs);
+  if (faults.empty()) expect_states(given.plan, parse_models(command.models), command.model);
+  if (!faults.empty()) note_other_models(given.plan, inputs);
   return faults;
 }
 
@@ -98,14 +93,15 @@ ExitStatus run_verify(const VerifyCommand& command) {
   }
   if (const std::optional<Buckets> buckets = read_buckets(command.plan_file))
     return verify_buckets(*buckets, command);
-  Plan plan = read_plan(command.plan_file);
-  Faults faults = faults_of_functions(command.plan_file, plan);
+  GivenPlan given = read_given_plan(command.plan_file);
+  const Plan& plan = given.plan;
+  Faults faults = faults_of_functions(given);
   if (!faults.empty()) {
     // Nothing else is checked: functions that are wrong have no sizes.
   } else if (command.models.empty()) {
     faults = check_plan(plan);
   } else {
-    faults = check_with_models(command, plan);
+    faults = check_with_models(command, given);
   }
   if (command.json) {
     nlohmann::json document = verdict_of(faults, command);

@@ -425,7 +425,7 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.csv", list, {"--memory", "flash=64:weights"}, wrong_usage, {"--memory", "weights"}},
       {"f.csv", list, {"--memory", "=64"}, wrong_usage, {"--memory"}},
       {"f.csv", list, {"--memory", "sram=64,granule=0"}, wrong_usage, {"granule", "at least 1"}},
-      {"f.csv", list, {"--memory", "sram,granule=x"}, wrong_usage, {"granule of --memory"}},
+      {"f.csv", list, {"--memory", "sram,granule=x"}, wrong_usage, {"granule of --memory 'sram'"}},
       {"f.csv", list, {"--memory", "sram=64,granule=8"}, wrong_usage, {"--memory", "no granule"}},
       {"f.csv", list, {"--memory", "sram=lots"}, wrong_usage, {"--memory", "lots"}},
       {"f.csv", list, {"--memory", "sram@cheap"}, wrong_usage, {"--memory", "cheap"}},

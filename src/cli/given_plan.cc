@@ -1,0 +1,107 @@
+// Plans that somebody has made, at the sizes that options give within their ranges.
+
+#include "cli/given_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "base/file.h"
+#include "cli/size_search.h"
+#include "stowage/error.h"
+
+namespace stowage::cli {
+namespace {
+
+/// The range of the functions, and the value of each of their sizes; nothing unless all are given as numbers.
+void take_values(const OffsetFunctions& functions, WantedSizes& sizes) {
+  const ImportOptions given = parse_model_options(sizes.texts);
+  ModelTexts range = sizes.texts;
+  std::vector<std::int64_t> values;
+  for (const SizeSymbol& symbol : functions.symbols) {
+    const auto size = given.dims.find(symbol.name);
+    if (size == given.dims.end() || is_range(size->second)) return;
+    values.push_back(size->second.most);
+    std::erase_if(range.dims,
+                  [&](const std::string& it) { return it.substr(0, it.rfind('=')) == symbol.name; });
+    range.dims.push_back(fmt::format("{}={}..{}:{}", symbol.name, symbol.least, symbol.most, symbol.step));
+  }
+  sizes.range = std::move(range);
+  sizes.values = std::move(values);
+}
+
+Plan plan_of_range(const GivenPlan& given, const WantedSizes& sizes, const Graph& graph) {
+  return sizes.values.empty() ? plan_at(given.plan, graph)
+                              : plan_at(given.plan, *given.functions, sizes.values, graph);
+}
+
+/// Shapes that depend on data follow from the sizes of the run, not from the largest ones.
+void take_shape_rules(const Network& exact, Network& range) {
+  for (std::size_t s = 0; s < range.details.size(); ++s) {
+    for (std::size_t op = 0; op < range.details[s].size(); ++op)
+      range.details[s][op].shapes_of_data = exact.details.at(s).at(op).shapes_of_data;
+  }
+}
+
+}  // namespace
+
+GivenPlan parse_given_plan(std::string_view text) {
+  return {.plan = parse_plan(text), .functions = parse_offset_functions(text)};
+}
+
+GivenPlan read_given_plan(const std::string& file) {
+  const base::InputFile text(file);
+  return {.plan = read_plan(file), .functions = parse_offset_functions(text.bytes())};
+}
+
+Faults faults_of_functions(const GivenPlan& given) {
+  return given.functions ? check_offset_functions(given.plan, *given.functions) : Faults();
+}
+
+WantedSizes wanted_sizes(const GivenPlan& given, const std::vector<NamedFile>& models, const ReadModel& read,
+                         const ModelTexts& texts) {
+  const std::span<const SizeSymbol> symbols =
+      given.functions ? std::span<const SizeSymbol>(given.functions->symbols) : std::span<const SizeSymbol>();
+  PlannedSizes planned = sizes_in(given.plan, models, read, texts, symbols);
+  WantedSizes sizes{.texts = std::move(planned.texts)};
+  if (planned.is_within) sizes.range = std::move(planned.range);
+  if (given.functions) take_values(*given.functions, sizes);
+  if (sizes.values.empty()) return sizes;
+  const Faults faults = faults_of_functions(given);
+  if (!faults.empty()) throw Error("", "the plan has wrong functions of offsets: " + faults[0].what);
+  return sizes;
+}
+
+WantedSizes wanted_sizes(const GivenPlan& given, const std::vector<std::string>& models,
+                         const ModelTexts& texts) {
+  const std::vector<NamedFile> files = parse_models(models);
+  const auto read = [&](std::size_t m, const ImportOptions& options) {
+    (void)read_input(files[m].file, options);
+  };
+  return wanted_sizes(given, files, read, texts);
+}
+
+Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Input>& models,
+                   const ReadInputs& read) {
+  if (!sizes.range) return given.plan;
+  std::vector<Input> range = read(*sizes.range);
+  Graph graph = graph_at(std::get<Graph>(std::move(range[0].content)), std::get<Graph>(models[0].content));
+  Plan plan = plan_of_range(given, sizes, graph);
+  models[0].content = std::move(graph);
+  return plan;
+}
+
+Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Network>& models,
+                   const ReadNetworks& read) {
+  if (!sizes.range) return given.plan;
+  std::vector<Network> range = read(*sizes.range);
+  range[0].input.content = graph_at(range[0].graph(), models[0].graph());
+  take_shape_rules(models[0], range[0]);
+  models = std::move(range);
+  return plan_of_range(given, sizes, models[0].graph());
+}
+
+}  // namespace stowage::cli
