@@ -74,6 +74,7 @@ class ConstantPlacer {
       plan_.summary.cost = *sum;
       plan_.summary.cost_bound += *cost;
     }
+    plan_.summary.cost_bound = std::max<std::int64_t>(0, plan_.summary.cost_bound);
   }
 
  private:

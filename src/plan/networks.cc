@@ -27,6 +27,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -365,8 +366,15 @@ class OrderedPlanner {
     const pack::Control control{context_.options.solve, deadline_};
     if (has_rows()) {
       const std::vector<ReadsOfConstant> reads = reads_of_constants(context_.inputs, plan);
-      const auto moves = move_rows(accesses, memories, stored_weights(reads), control, plan);
-      draft_.placement.cost_bound = moves ? moves->cost_bound - moves->weights_cost : 0;
+      const std::optional<StoredWeights> weights = stored_weights(reads);
+      const auto moves = move_rows(accesses, memories, weights, control, plan);
+      // What is read of weights is added with them (plan/constants.cc). Nothing is proven if they could not move, too.
+      const bool has_weights = std::ranges::any_of(
+          context_.options.memories, [](const Memory& it) { return it.role == MemoryRole::weights; });
+      draft_.placement.cost_bound = moves && (weights || !has_weights)
+                                        ? moves->cost_bound - moves->weights_cost
+                                    : has_weights ? std::numeric_limits<std::int64_t>::min() / 2
+                                                  : 0;
       plan.interrupted = plan.interrupted || (moves && moves->is_cut);
     } else {
       move_tensors(context_.inputs, memories, control, plan);

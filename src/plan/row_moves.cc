@@ -120,7 +120,8 @@ class RowMover {
     for (std::size_t t = 0; t < weights.reads.size(); ++t) {
       const ReadsOfConstant& reads = weights.reads[t];
       const Tensor& tensor = plan_.tensors[t].tensor;
-      if (reads.size() < 2 || tensor.bytes == 0 || tensor.bytes > largest_value - alignment) continue;
+      const auto most = base::checked_multiply(tensor.bytes, std::ssize(reads));
+      if (reads.size() < 2 || tensor.bytes == 0 || !most || *most > largest_value - alignment) continue;
       for (const std::optional<RowRange>& rows : parts_of_weight(tensor, reads)) {
         std::vector<stream::RowAccess> own;
         Bytes bytes = tensor.bytes;

@@ -7,14 +7,15 @@
 //
 // Rows that need least are also those that leave least to slower memories. But with inputs and outputs in memory, an order
 // operator by operator may need least, all of it in the slow memory. So with several memories, rows that need least beside
-// inputs and outputs are tried, too: they flow through windows in the fast memory.
+// inputs and outputs are tried, too: they flow through windows in the fast memory. Where reads of weights cost, larger steps
+// are tried (row_steps.cc); if rows may move, each choice is tried for a while, and the one that promises most goes on.
 //
 // What networks pass to each other is whole in memory, in one buffer for all of them. Its rows come as the first of them
 // writes them, and go as the last one reads them. An output that is needed behind the branch of its network is whole in
 // a buffer of the clock around it, unless its rows leave.
 //
-// Cost: one or two searches for rows for each network, and as many plans and one more if there are several networks or
-// memories.
+// Cost: one or two searches for rows for each network, three more for larger steps, and as many plans and two more if there
+// are several networks or memories.
 
 #include "plan/rows.h"
 

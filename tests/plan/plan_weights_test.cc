@@ -145,6 +145,26 @@ TEST(PlanWeights, AreReadOnceIfThereIsRoom) {
   EXPECT_EQ(planned(network, options).memories[2].traffic, once);
 }
 
+/// Weights of two memories are not staged, though they could be: so no bound of the cost is claimed.
+TEST(PlanWeights, OfTwoMemoriesProveNothing) {
+  Random random(7);
+  const Network network = narrowing(random);
+  std::size_t streamed = 0;
+  for (const Bytes fast : {800, 1200, 1600, 2400}) {
+    PlanOptions options = in_three_memories(fast, Moves::allowed);
+    options.memories[2].cost = 2;
+    options.memories[2].capacity = 1024;
+    options.memories.push_back({.name = "DISK", .cost = 2, .role = MemoryRole::weights});
+    const Plan plan = planned(network, options);
+    EXPECT_EQ(plan.memories[2].traffic + plan.memories[3].traffic, read_in_flash(network, plan));
+    if (!is_streamed(plan)) continue;
+    ++streamed;
+    EXPECT_EQ(staged_in(plan), 0U);
+    EXPECT_EQ(plan.summary.cost_bound, 0);
+  }
+  EXPECT_GT(streamed, 0U);
+}
+
 /// A plan with copies of weights, and the steps that make them.
 struct Staged {
   Network network{};
