@@ -8,11 +8,12 @@ A line has at most 110 columns. A relative link names a file in the repository, 
 A name such as plan/plan.cc or tests/run, in a document or a comment of C++, that begins with a folder of the repository
 or of src/ names a file that exists.
 The README's commands are the lines "$ ..." in indented blocks. They run with bash, in the order of the page, in
-a temporary folder that has a copy of examples/ and the given program as build/release/stowage. Each must exit
-with 0; its output is not compared. Prints FILE:LINE: PROBLEM for each problem, and exits with 1 if there is one.
+a temporary folder that has a copy of examples/, and stowage is the given program. Each must exit with 0; its
+output is not compared. Prints FILE:LINE: PROBLEM for each problem, and exits with 1 if there is one.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -114,13 +115,14 @@ def commands_of(document):
 def check_commands(document, program):
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "examples", pathlib.Path(folder) / "examples")
-        place = pathlib.Path(folder) / "build" / "release"
-        place.mkdir(parents=True)
+        place = pathlib.Path(folder) / "bin"
+        place.mkdir()
         (place / "stowage").symlink_to(program.resolve())
+        environment = {**os.environ, "PATH": f"{place}:{os.environ['PATH']}"}
         for number, command in commands_of(document):
             try:
                 run = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, timeout=SECONDS,
-                                     capture_output=True, text=True, check=False)
+                                     env=environment, capture_output=True, text=True, check=False)
             except subprocess.TimeoutExpired:
                 yield number, f"'{command}' takes more than {SECONDS} s"
                 continue

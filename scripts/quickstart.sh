@@ -10,4 +10,5 @@ echo
 build/release/stowage plan examples/classifier.onnx -o build/classifier.plan.json
 echo
 echo "The plan is in build/classifier.plan.json. Plan a model of yours with:"
-echo "    build/release/stowage plan MODEL.onnx -o plan.json"
+echo "    export PATH=$PWD/build/release:\$PATH"
+echo "    stowage plan MODEL.onnx -o plan.json"

@@ -60,7 +60,11 @@ function costOf(data: PlanData): Node[] {
       "div",
       { class: "memory-words" },
       h("strong", {}, "traffic cost"),
-      h("span", {}, `${grouped(cost)}, no choice of memories has less than ${grouped(cost_bound)}`),
+      h(
+        "span",
+        {},
+        `${grouped(cost)}, ${cost_bound > 0 ? `no choice of memories has less than ${grouped(cost_bound)}` : "no bound"}`,
+      ),
     ),
   ];
 }

@@ -50,6 +50,9 @@ template <typename... Parts>
 /// As `visible`, in quotes, truncated at 120 bytes: for untrusted values in messages.
 [[nodiscard]] std::string quoted(std::string_view text);
 
+/// A word as a shell takes it, in quotes where it needs them.
+[[nodiscard]] std::string shell_word(std::string_view word);
+
 [[nodiscard]] bool is_utf8(std::string_view text);
 
 /// The text with every byte that is not part of valid UTF-8 replaced by U+FFFD.

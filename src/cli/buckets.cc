@@ -227,8 +227,8 @@ const Bucket& chosen_bucket(const Buckets& buckets, const std::vector<std::strin
     sizes = sizes_of_inputs(buckets, parse_models(models)[0].file, run);
   for (const auto& [name, largest] : buckets.all[0].sizes)
     if (!sizes.contains(name))
-      throw UsageError(
-          fmt::format("--plan has plans for several sizes: give --dim {}=N, or the inputs", name));
+      throw UsageError(fmt::format("--plan has plans for several sizes: give --dim {}=N, or the inputs",
+                                   base::shell_word(name)));
   const Bucket* const bucket = bucket_for(buckets, sizes);
   if (bucket == nullptr)
     throw UsageError(fmt::format("{} is beyond the largest bucket, {}", stowage::in_words(sizes),

@@ -281,7 +281,7 @@ void add_report(CLI::App& app, stowage::cli::ReportCommand& command) {
   add(app, "-o,--output", command.output, "FILE for the page (HTML)").required();
   add(app, "--model", command.models,
       "FILE of the model that the plan is for, for the names of operators; with several models, in the order "
-      "of the plan");
+      "of the plan; with two plans, the models of both, or those that both have");
   add_model_options(app, command.model);
 }
 

@@ -42,10 +42,10 @@ struct Way {
 std::string given_options(const FitCommand& command) {
   std::string text;
   const auto add_all = [&](std::string_view flag, const std::vector<std::string>& values) {
-    for (const std::string& it : values) text += fmt::format(" {} {}", flag, shell_word(it));
+    for (const std::string& it : values) text += fmt::format(" {} {}", flag, base::shell_word(it));
   };
   const auto add = [&](std::string_view flag, const std::string& value) {
-    if (!value.empty()) text += fmt::format(" {} {}", flag, shell_word(value));
+    if (!value.empty()) text += fmt::format(" {} {}", flag, base::shell_word(value));
   };
   add_all("--dim", command.model.dims);
   add_all("--shape", command.model.shapes);
@@ -74,7 +74,8 @@ class Ways {
           " --runtime " + std::to_string(device_.pointer_bits),
           [&](Way& way) { runtime(file.bytes(), way, false); });
       add("TensorFlow Lite Micro with a plan", "tflm",
-          fmt::format(" --runtime {} -o {}", device_.pointer_bits, shell_word(stem() + "-planned.tflite")),
+          fmt::format(" --runtime {} -o {}", device_.pointer_bits,
+                      base::shell_word(stem() + "-planned.tflite")),
           [&](Way& way) { runtime(file.bytes(), way, true); });
     }
     add("whole operators", "plan", "", [&](Way& way) { planned(way, options_); });
@@ -132,7 +133,7 @@ class Ways {
     if (options_.solve.stop.stop_requested()) return;
     Way way{.what = what,
             .command = fmt::format(
-                "stowage {} {}{}{}", verb, shell_word(command_.model_file),
+                "stowage {} {}{}{}", verb, base::shell_word(command_.model_file),
                 verb == "inspect" || verb == "tflm" ? std::string() : given_options(command_), more)};
     try {
       fill(way);
@@ -168,7 +169,7 @@ class Ways {
     way.slow = made.slow;
     way.slow_traffic = made.slow_traffic;
     way.flash = made.flash;
-    way.command += made.options + " -o " + shell_word(stem() + ending);
+    way.command += made.options + " -o " + base::shell_word(stem() + ending);
   }
 
   void runtime(std::string_view file, Way& way, bool with_plan) {

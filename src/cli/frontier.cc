@@ -217,8 +217,9 @@ ExitStatus show_frontier(const PlanCommand& command, const PlanOptions& options,
   base::print(std::cerr,
               "stowage: fit: not even the smallest sizes fit: with {}={}, {}; in place of --fit, --dim {}={} "
               "--dim {}={} says what may help\n",
-              question.first, rows[0].first, why_not(*rows[0].fit.next, capacity), shell_word(question.first),
-              rows[0].first, shell_word(question.second), rows[0].fit.next->size);
+              question.first, rows[0].first, why_not(*rows[0].fit.next, capacity),
+              base::shell_word(question.first), rows[0].first, base::shell_word(question.second),
+              rows[0].fit.next->size);
   return ExitStatus::not_met;
 }
 

@@ -276,7 +276,7 @@ Bytes print_peaks(const PlanCommand& command, const PlanOptions& options,
 /// " --dim NAME=SIZE" for each name.
 std::string dims_of(const std::vector<std::string>& names, const std::string& size) {
   std::string text;
-  for (const std::string& name : names) text += fmt::format(" --dim {}={}", shell_word(name), size);
+  for (const std::string& name : names) text += fmt::format(" --dim {}={}", base::shell_word(name), size);
   return text;
 }
 
@@ -300,7 +300,7 @@ void print_commands(const PlanCommand& command, const std::string& others,
   std::int64_t capacity = 1;  // MiB
   while (capacity < (least >> 20) + 1 && capacity < most) capacity *= 2;
   base::print(std::cout, "the largest size that fits {0} MiB:\n  {1}{2} --fit {3} --capacity {0}MiB\n\n",
-              capacity, command.typed, go_on, shell_word(names.back()));
+              capacity, command.typed, go_on, base::shell_word(names.back()));
 }
 
 void print_command_for_one(const PlanCommand& command, const std::string& others,

@@ -198,7 +198,7 @@ void write_runtime(const PlanCommand& command, const PlanOptions& options, const
               "TensorFlow Lite Micro needs a tensor_arena of {} bytes for this model by itself (tensors and "
               "what it keeps, "
               "pointers of 32 bits); `stowage tflm {}` plans for it: {}\n",
-              arenas->own, shell_word(file),
+              arenas->own, base::shell_word(file),
               arenas->planned < arenas->own
                   ? fmt::format("{} bytes, {} fewer", arenas->planned, arenas->own - arenas->planned)
                   : "nothing gained");

@@ -37,27 +37,36 @@ void expect_report(const ReportCommand& command) {
   expect_different_files(inputs, {{"-o", command.output}});
   if (command.models.empty() && command.model.is_any_given())
     throw UsageError("--dim, --shape, --bound, --value, --state, --scratch and --join need --model");
-  if (!command.models.empty() && command.plans.size() > 1) throw UsageError("--model needs a single plan");
 }
 
-/// The plan, if it is right.
-std::optional<ReportedPlan> checked_plan(const ReportCommand& command, const std::string& file) {
-  ReportedPlan reported{.plan = read_plan(file)};
-  if (command.plans.size() > 1) reported.title = file;
-  Faults faults;
-  if (command.models.empty()) {
-    faults = check_plan(reported.plan);
-  } else {
-    const PlannedSizes sizes = sizes_in(reported.plan, command.models, command.model);
-    const std::vector<Input> inputs = read_models(command.models, sizes.is_within ? sizes.range : sizes.texts,
-                                                  wanted_to_check(reported.plan));
-    faults = check_plan(reported.plan, inputs);
-    if (faults.empty()) expect_states(reported.plan, parse_models(command.models), command.model);
-    reported.graphs = graphs_of(inputs);
+/// Checks the plan with its models, if there are any, and keeps their operators for the page.
+Faults check_reported(ReportedPlan& reported, const std::vector<std::string>& models,
+                      const ModelTexts& texts) {
+  if (models.empty()) return check_plan(reported.plan);
+  const PlannedSizes sizes = sizes_in(reported.plan, models, texts);
+  const std::vector<Input> inputs =
+      read_models(models, sizes.is_within ? sizes.range : sizes.texts, wanted_to_check(reported.plan));
+  Faults faults = check_plan(reported.plan, inputs);
+  if (faults.empty()) expect_states(reported.plan, parse_models(models), texts);
+  reported.graphs = graphs_of(inputs);
+  return faults;
+}
+
+/// The models of each plan: those given are of all plans one after the other, or the same for each.
+std::vector<std::vector<std::string>> models_by_plan(const ReportCommand& command,
+                                                     const std::vector<ReportedPlan>& plans) {
+  const std::vector<std::string>& given = command.models;
+  std::size_t count = 0;
+  for (const ReportedPlan& it : plans) count += it.plan.models.size();
+  if (given.size() != count) return std::vector(plans.size(), given);
+  std::vector<std::vector<std::string>> models;
+  auto next = given.begin();
+  for (const ReportedPlan& it : plans) {
+    const auto end = next + static_cast<std::ptrdiff_t>(it.plan.models.size());
+    models.emplace_back(next, end);
+    next = end;
   }
-  if (faults.empty()) return reported;
-  print_faults(faults);
-  return std::nullopt;
+  return models;
 }
 
 }  // namespace
@@ -109,10 +118,14 @@ std::vector<base::OutputFile> report_of(const PlanCommand& command, const std::v
 ExitStatus run_report(const ReportCommand& command) {
   expect_report(command);
   std::vector<ReportedPlan> plans;
-  for (const std::string& file : command.plans) {
-    std::optional<ReportedPlan> reported = checked_plan(command, file);
-    if (!reported) return ExitStatus::not_met;
-    plans.push_back(*std::move(reported));
+  for (const std::string& file : command.plans) plans.push_back({.plan = read_plan(file)});
+  const std::vector<std::vector<std::string>> models = models_by_plan(command, plans);
+  for (std::size_t p = 0; p < plans.size(); ++p) {
+    if (plans.size() > 1) plans[p].title = command.plans[p];
+    if (const Faults faults = check_reported(plans[p], models[p], command.model); !faults.empty()) {
+      print_faults(faults);
+      return ExitStatus::not_met;
+    }
   }
   const std::array<base::OutputFile, 1> outputs{
       {{command.output,

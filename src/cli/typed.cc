@@ -5,20 +5,13 @@
 #include <filesystem>
 #include <system_error>
 
-namespace stowage::cli {
+#include "base/text.h"
 
-std::string shell_word(std::string_view word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return quoted + "'";
-}
+namespace stowage::cli {
 
 std::string typed(int argc, char** argv) {
   std::string line = "stowage";
-  for (int i = 1; i < argc; ++i) line += " " + shell_word(argv[i]);
+  for (int i = 1; i < argc; ++i) line += " " + base::shell_word(argv[i]);
   return line;
 }
 
@@ -43,7 +36,7 @@ std::string typed_without_folders(int argc, char** argv) {
     } else if (is_output || is_file(word.substr(value))) {
       shown = fmt::format("{}{}", word.substr(0, value), last_part(word.substr(value)));
     }
-    line += " " + shell_word(shown);
+    line += " " + base::shell_word(shown);
   }
   return line;
 }

@@ -1,12 +1,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace stowage::cli {
-
-/// A word as a shell takes it.
-[[nodiscard]] std::string shell_word(std::string_view word);
 
 /// The command line as a shell takes it.
 [[nodiscard]] std::string typed(int argc, char** argv);

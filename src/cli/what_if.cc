@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/models.h"
 #include "cli/typed.h"
@@ -162,7 +163,7 @@ class Trials {
              in_bytes(bytes), in_bytes(needed_), in_bytes(plan_.summary.peak)),
          needed_ - bytes,
          fmt::format("stowage generate {} --stream --io rows -o DIRECTORY",
-                     shell_word(parse_models(command_.inputs)[0].file))});
+                     base::shell_word(parse_models(command_.inputs)[0].file))});
   }
 
   void granules() {

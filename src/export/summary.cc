@@ -82,7 +82,7 @@ void write_largest(const Plan& plan, std::ostream& out) {
                             [](const Alive& a, const Alive& b) {
                               return a.bytes != b.bytes ? a.bytes > b.bytes : a.buffer < b.buffer;
                             });
-  fmt::print(out, "\nlargest buffers at position {}, where {} are alive:\n", at, alive.size());
+  fmt::print(out, "\nlargest buffers at position {}, where {} are live:\n", at, alive.size());
   fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}\n", "bytes", "offset", "lifetime", "buffer");
   for (std::size_t i = 0; i < count; ++i) {
     const Buffer& buffer = buffers[alive[i].buffer];
@@ -395,10 +395,14 @@ void write_summary(const Plan& plan, std::ostream& out) {
   write_order_searches(plan, row);
   write_streamed(plan, row);
   write_left_out(plan, row);
-  if (summary.cost > 0)
+  if (summary.cost > 0) {
+    const std::string bound = summary.cost_bound > 0
+                                  ? fmt::format("no choice of memories has less than {}", summary.cost_bound)
+                                  : "no bound";
     row("traffic cost",
-        fmt::format("{}, no choice of memories has less than {}{}", summary.cost, summary.cost_bound,
+        fmt::format("{}, {}{}", summary.cost, bound,
                     plan.interrupted && summary.cost > summary.cost_bound ? ", cut short" : ""));
+  }
   for (const auto& [what, value] : exporting::rows_of_pools(plan)) row(what, value);
   row("strategy", summary.strategy + (plan.interrupted && !is_proven(plan) ? ", cut short" : ""));
   for (const auto& [what, value] : exporting::rows_of_tunings(plan)) row(what, value);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/nearest.h"
@@ -32,6 +33,25 @@ std::vector<const Operator*> writers_in(const Graph& graph) {
         if (output) writers[*output] = &op;
   }
   return writers;
+}
+
+/// The known numbers that operators of all subgraphs compare a tensor with.
+std::set<std::int64_t> numbers_compared_with(const Graph& graph, TensorId tensor, const Deciding& known) {
+  constexpr std::array comparisons{"Equal",       "Greater",    "GreaterOrEqual", "Less",
+                                   "LessOrEqual", "EQUAL",      "GREATER",        "GREATER_EQUAL",
+                                   "LESS",        "LESS_EQUAL", "NOT_EQUAL"};
+  std::set<std::int64_t> numbers;
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const Operator& op : subgraph.operators) {
+      if (std::ranges::find(comparisons, op.type) == comparisons.end() || op.inputs.size() != 2) continue;
+      for (const std::size_t side : {0, 1}) {
+        const auto& other = op.inputs[1 - side];
+        const Value* const value = op.inputs[side] == tensor && other ? known.value_of(*other) : nullptr;
+        if (value != nullptr && value->integers.size() == 1) numbers.insert(value->integers[0]);
+      }
+    }
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -95,36 +115,42 @@ Value known_value(const GivenValue& given, int elem_type, const Shape& shape, Te
   return value;
 }
 
-std::string values_behind(const Graph& graph, TensorId tensor, const ShapeOfDeciding& shape_of) {
+std::string values_behind(const Graph& graph, TensorId tensor, const Deciding& known) {
   const Operator* const writer = writers_in(graph)[tensor];
-  return writer == nullptr ? "" : values_behind(graph, *writer, shape_of);
+  return writer == nullptr ? "" : values_behind(graph, *writer, known);
 }
 
-std::string values_behind(const Graph& graph, const Operator& op, const ShapeOfDeciding& shape_of) {
+std::string values_behind(const Graph& graph, const Operator& op, const Deciding& known) {
   const std::vector<const Operator*> writers = writers_in(graph);
   const std::vector<TensorId>& inputs = graph.subgraphs[0].inputs;
   std::set<TensorId> seen;
   std::vector<const Operator*> next{&op};
   std::vector<std::string> names;
   std::string options;
+  std::set<std::int64_t> compared;
   while (!next.empty()) {
     const Operator* const reader = next.back();
     next.pop_back();
     for (const auto& input : reader->inputs) {
-      const std::optional<Shape> shape = input ? shape_of(*input) : std::nullopt;
+      const std::optional<Shape> shape = input ? known.shape_of(*input) : std::nullopt;
       if (!shape || !seen.insert(*input).second) continue;
       if (writers[*input] != nullptr) next.push_back(writers[*input]);
       if (std::ranges::find(inputs, *input) == inputs.end()) continue;
       const std::string& name = graph.tensors[*input].name;
       const bool is_one = std::ranges::all_of(*shape, [](std::int64_t extent) { return extent == 1; });
       names.push_back(base::quoted(name));
-      options += fmt::format(" --value {}=NUMBER{}", name, is_one ? "" : ",...");
+      options += fmt::format(" --value {}=NUMBER{}", base::shell_word(name), is_one ? "" : ",...");
+      if (is_one) compared.merge(numbers_compared_with(graph, *input, known));
     }
   }
   if (names.empty()) return "";
   const bool is_one = names.size() == 1;
-  return fmt::format("; it follows from what input{} {} hold{}: give {} with{}", is_one ? "" : "s",
-                     fmt::join(names, " and "), is_one ? "s" : "", is_one ? "that" : "these", options);
+  const std::string numbers = is_one && !compared.empty()
+                                  ? fmt::format("; the model compares it with {}", fmt::join(compared, ", "))
+                                  : "";
+  return fmt::format("; it follows from what input{} {} hold{}: give {} with{}{}", is_one ? "" : "s",
+                     fmt::join(names, " and "), is_one ? "s" : "", is_one ? "that" : "these", options,
+                     numbers);
 }
 
 }  // namespace stowage::import

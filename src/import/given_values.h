@@ -22,14 +22,17 @@ void expect_values_of_inputs(const ImportOptions& options, const Graph& graph);
 /// another type or number, and for types and sizes that decide no shape.
 [[nodiscard]] Value known_value(const GivenValue& given, int elem_type, const Shape& shape, Tensor& tensor);
 
-/// The shape of a tensor that may decide sizes, a small one of integers without a known value; none for others.
-using ShapeOfDeciding = std::function<std::optional<Shape>(TensorId)>;
+/// What is known of tensors that may decide sizes.
+struct Deciding {
+  /// The shape of such a tensor, a small one of integers without a known value; none for others.
+  std::function<std::optional<Shape>(TensorId)> shape_of;
+  std::function<const Value*(TensorId)> value_of;  ///< Null for what is not known.
+};
 
 /// How to give the inputs of the network from which the size of a tensor follows: "; it follows from what input 'x'
-/// holds: give that with --value x=NUMBER"; empty if there is none.
-[[nodiscard]] std::string values_behind(const Graph& graph, TensorId tensor, const ShapeOfDeciding& shape_of);
+/// holds: give that with --value x=NUMBER; the model compares it with 8000, 16000"; empty if there is none.
+[[nodiscard]] std::string values_behind(const Graph& graph, TensorId tensor, const Deciding& known);
 /// The same for what an operator does, such as the branch that an If takes.
-[[nodiscard]] std::string values_behind(const Graph& graph, const Operator& op,
-                                        const ShapeOfDeciding& shape_of);
+[[nodiscard]] std::string values_behind(const Graph& graph, const Operator& op, const Deciding& known);
 
 }  // namespace stowage::import

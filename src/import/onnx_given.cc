@@ -82,7 +82,7 @@ std::string dimension_name(const Type& type, const wire::TypeProto* declared, st
 
 /// "--shape x=2,N" with this text for each open extent.
 std::string shape_with(const Type& type, const std::string& tensor, std::string_view size) {
-  std::string text = fmt::format("--shape {}=", tensor);
+  std::string text = fmt::format("--shape {}=", base::shell_word(tensor));
   for (std::size_t d = 0; d < type.dims->size(); ++d) {
     const Dim& dim = (*type.dims)[d];
     text += fmt::format("{}{}", d == 0 ? "" : ",", dim ? std::to_string(*dim) : std::string(size));
@@ -93,14 +93,15 @@ std::string shape_with(const Type& type, const std::string& tensor, std::string_
 /// The option that gives the open sizes of a tensor as this text.
 std::string option_with(const Type& type, const wire::TypeProto* declared, const std::string& tensor,
                         std::string_view size) {
-  if (!has_element_type(type)) return fmt::format("--bound {}=SIZE", tensor);
-  if (!type.dims) return fmt::format("--shape {}={},...", tensor, size);
+  if (!has_element_type(type)) return fmt::format("--bound {}=SIZE", base::shell_word(tensor));
+  if (!type.dims) return fmt::format("--shape {}={},...", base::shell_word(tensor), size);
   const auto open = std::ranges::find(*type.dims, Dim());
   const std::string name =
       open == type.dims->end()
           ? ""
           : dimension_name(type, declared, static_cast<std::size_t>(open - type.dims->begin()));
-  return name.empty() ? shape_with(type, tensor, size) : fmt::format("--dim {}={}", name, size);
+  return name.empty() ? shape_with(type, tensor, size)
+                      : fmt::format("--dim {}={}", base::shell_word(name), size);
 }
 
 }  // namespace

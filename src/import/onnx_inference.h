@@ -94,7 +94,7 @@ class Inference {
   [[nodiscard]] bool is_settled(const OpenTensor& it);
   void collect_open(std::size_t subgraph, std::vector<OpenTensor>& open);
   [[nodiscard]] bool depends_on_data(const OpenTensor& it) const;
-  [[nodiscard]] ShapeOfDeciding shapes_of_deciding() const;
+  [[nodiscard]] Deciding what_may_decide() const;
   [[nodiscard]] std::string undecided_branch(std::size_t subgraph) const;
   [[noreturn]] void ask_for(const std::vector<OpenTensor>& open);
 

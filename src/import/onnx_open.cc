@@ -137,14 +137,16 @@ bool Inference::depends_on_data(const OpenTensor& it) const {
   return !is_concrete(context->outputs()[static_cast<std::size_t>(output)]);
 }
 
-ShapeOfDeciding Inference::shapes_of_deciding() const {
-  return [this](TensorId t) {
+Deciding Inference::what_may_decide() const {
+  const auto shape_of = [this](TensorId t) {
     const auto shape = concrete_shape(types_[t].dims);
     const bool may_decide = !values_[t] && shape && small_count(types_[t].elem_type, *shape) &&
                             types_[t].elem_type != element::float32 &&
                             types_[t].elem_type != element::float64;
     return may_decide ? shape : std::nullopt;
   };
+  return {.shape_of = shape_of,
+          .value_of = [this](TensorId t) { return values_[t] ? &*values_[t] : nullptr; }};
 }
 
 /// Where an operator is in a branch that is read because the condition of its If is unknown: which values would decide
@@ -155,7 +157,7 @@ std::string Inference::undecided_branch(std::size_t subgraph) const {
     for (std::size_t o = 0; o < operators.size(); ++o) {
       if (std::ranges::find(operators[o].bodies, subgraph) == operators[o].bodies.end()) continue;
       const std::string values =
-          operators[o].type == "If" ? values_behind(graph(), operators[o], shapes_of_deciding()) : "";
+          operators[o].type == "If" ? values_behind(graph(), operators[o], what_may_decide()) : "";
       if (values.empty()) return undecided_branch(s);
       return fmt::format("; it is in a branch of {}, whose condition is unknown{}", describe(graph(), s, o),
                          values);
@@ -183,7 +185,7 @@ void Inference::ask_for(const std::vector<OpenTensor>& open) {
   throw Error(place(first), origin(asked.front()) +
                                 how_to_give(types_[first], model_.declared[first],
                                             graph().tensors[first].name, !asked.front().writer) +
-                                more + values_behind(model_.graph, first, shapes_of_deciding()) +
+                                more + values_behind(model_.graph, first, what_may_decide()) +
                                 unread_data_behind(model_, first, files_));
 }
 

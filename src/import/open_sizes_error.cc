@@ -10,10 +10,8 @@
 namespace stowage {
 namespace {
 
-/// As most shells take it: brackets are a pattern there.
 std::string option_with(const std::string& name, std::string_view size) {
-  const std::string quote = name.find('[') == std::string::npos ? "" : "'";
-  return fmt::format(" --dim {0}{1}{0}={2}", quote, name, size);
+  return fmt::format(" --dim {}={}", base::shell_word(name), size);
 }
 
 std::string problem_of(const std::vector<OpenSize>& sizes) {

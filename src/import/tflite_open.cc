@@ -278,11 +278,14 @@ void TfliteInference::ask_for_open() const {
       "with --bound {}=SIZE",
       first.origin, show_dims(first.dims), option_for(first, "N"), option_for(first, "N..N"),
       graph_.tensors[first.tensor].name);
-  text += values_behind(graph_, first.tensor, [&](TensorId t) {
+  const auto shape_of = [&](TensorId t) {
     const int type = element_type_of(source_of(t));
     const bool may_decide = !known_[t].value && type != 0 && type != element::float32;
     return may_decide ? concrete_shape(known_[t].dims) : std::nullopt;
-  });
+  };
+  text += values_behind(graph_, first.tensor, {.shape_of = shape_of, .value_of = [&](TensorId t) {
+                                                 return known_[t].value ? &*known_[t].value : nullptr;
+                                               }});
   std::vector<std::string> others;
   for (const OpenTensor& it : open_) {
     std::string option = option_for(it, "N");

@@ -58,11 +58,12 @@ ImportOptions import_options(const Question& question) {
 
 /// The command that makes the same plan.
 std::string command_of(const Question& question) {
-  std::string command = "stowage plan " + cli::shell_word(question.name);
-  if (!question.capacity.empty()) command += " --capacity " + cli::shell_word(question.capacity);
-  if (!question.seconds.empty()) command += " --time-limit " + cli::shell_word(question.seconds);
+  std::string command = "stowage plan " + base::shell_word(question.name);
+  if (!question.capacity.empty()) command += " --capacity " + base::shell_word(question.capacity);
+  if (!question.seconds.empty()) command += " --time-limit " + base::shell_word(question.seconds);
   const auto add_all = [&](std::string_view flag, const std::string& words) {
-    for (const std::string& it : words_of(words)) command += fmt::format(" {} {}", flag, cli::shell_word(it));
+    for (const std::string& it : words_of(words))
+      command += fmt::format(" {} {}", flag, base::shell_word(it));
   };
   add_all("--dim", question.sizes);
   add_all("--value", question.values);

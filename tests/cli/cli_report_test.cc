@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "onnx_models.h"
@@ -55,10 +56,40 @@ TEST(CliReport, ComparesTwoPlans) {
   EXPECT_EQ(status({"report", "a.json", "a.json", "a.json", "-o", "three.html"}), wrong_usage);
   EXPECT_EQ(status({"report", "a.json"}), wrong_usage);
   EXPECT_EQ(status({"report", "a.json", "-o", "a.json"}), wrong_usage);
-  EXPECT_EQ(status({"report", "a.json", "a.json", "--model", "list.csv", "-o", "x.html"}), wrong_usage);
   EXPECT_EQ(status({"report", "a.json", "--dim", "n=1", "-o", "x.html"}), wrong_usage);
   EXPECT_EQ(status({"report", "a.json", "--model", "list.csv", "-o", "model.html"}), done);
   EXPECT_FALSE(std::filesystem::exists(directory / "x.html"));
+}
+
+/// The models of two plans are given for both at once, or one after the other.
+TEST(CliReport, NamesTheOperatorsOfTwoPlans) {
+  const TemporaryDirectory directory;
+  const auto write_model = [&](const std::string& file, const std::string& type, std::int64_t size) {
+    directory.write(file, testing::onnx_model({.nodes = {testing::node(type, {"x"}, {"y"})},
+                                               .inputs = {testing::tensor_value("x", {size})},
+                                               .outputs = {testing::untyped_value("y")}})
+                              .SerializeAsString());
+  };
+  write_model("relu.onnx", "Relu", 64);
+  write_model("tanh.onnx", "Tanh", 32);
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    return run_stowage(directory.path(), arguments);
+  };
+  ASSERT_EQ(run({"plan", "relu.onnx", "-o", "a.json"}).status, done);
+  ASSERT_EQ(run({"plan", "tanh.onnx", "-o", "b.json"}).status, done);
+  const auto names = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::string> command{"report", "-o", "page.html"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const ProcessResult result = run(command);
+    EXPECT_EQ(result.status, done) << result.errors;
+    const std::string page = directory.read("page.html");
+    return std::pair(page.find("\"Relu\"") != std::string::npos, page.find("\"Tanh\"") != std::string::npos);
+  };
+  EXPECT_EQ(names({"a.json", "b.json"}), std::pair(false, false));
+  EXPECT_EQ(names({"a.json", "b.json", "--model", "relu.onnx", "--model", "tanh.onnx"}),
+            std::pair(true, true));
+  EXPECT_EQ(names({"a.json", "a.json", "--model", "relu.onnx"}), std::pair(true, false));
+  EXPECT_EQ(run({"report", "a.json", "b.json", "--model", "relu.onnx", "-o", "x.html"}).status, not_met);
 }
 
 TEST(CliReport, RefusesAFaultyPlan) {

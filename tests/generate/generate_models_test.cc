@@ -25,7 +25,8 @@ PlanOptions options_of(bool is_streamed, Io io, StreamLayout layout = StreamLayo
                        StreamAxes axes = StreamAxes::natural) {
   PlanOptions options;
   options.io = io;
-  options.solve.time_limit = std::chrono::milliseconds(300);
+  options.solve.time_limit = std::chrono::seconds(60);
+  options.solve.effort = 200;  // the same on a busy machine
   if (is_streamed)
     options.stream = StreamOptions{.layout = layout, .axes = axes, .blocks = StreamBlocks::none};
   return options;
@@ -34,7 +35,7 @@ PlanOptions options_of(bool is_streamed, Io io, StreamLayout layout = StreamLayo
 /// At most 1.3 times the multiplies: person_detect takes that.
 PlanOptions recomputing() {
   PlanOptions options = options_of(true, Io::rows);
-  options.solve.time_limit = testing::time_of(std::chrono::seconds(2));
+  options.solve.effort = 1000;
   options.stream->recompute = 1.3;
   return options;
 }
@@ -42,7 +43,7 @@ PlanOptions recomputing() {
 /// Rows along other axes, too: mcunet_vww has some that are channels.
 PlanOptions searching() {
   PlanOptions options = options_of(true, Io::rows, StreamLayout::automatic, StreamAxes::searched);
-  options.solve.time_limit = std::chrono::seconds(3);
+  options.solve.effort = 1500;
   return options;
 }
 

@@ -136,10 +136,10 @@ TEST(GivenValues, AreAskedForWhereTheyDecideABranch) {
                   .inputs = {tensor_value("rate", {}, Type::INT64), tensor_value("x", {8})},
                   .outputs = {untyped_value("y")},
                   .initializers = {vector_of("usual", {16000})}});
-  expect_message(
-      error_of_model(model),
-      {"Concat", "it is in a branch of operator", "(If, 1 of subgraph 0), whose condition is unknown",
-       "it follows from what input 'rate' holds: give that with --value rate=NUMBER"});
+  expect_message(error_of_model(model), {"Concat", "it is in a branch of operator",
+                                         "(If, 1 of subgraph 0), whose condition is unknown",
+                                         "it follows from what input 'rate' holds: give that with --value "
+                                         "rate=NUMBER; the model compares it with 16000"});
   EXPECT_EQ(tensor_named(read_model(model, {.values = {{"rate", {whole(16000)}}}}), "y").shape, Shape({16}));
 }
 

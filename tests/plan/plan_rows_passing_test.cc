@@ -189,7 +189,7 @@ TEST(PlanRowsPassing, RealModelsNeedTheSumOfTheirWindows) {
   options.io = Io::rows;
   options.stream.emplace();
   options.run = "a | b | c";
-  options.solve.effort = 60000;
+  options.solve.effort = 8000;
   const Plan plan = planned(networks, options).plan;
   EXPECT_LE(plan.summary.peak, 17488);
 }
