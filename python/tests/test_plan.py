@@ -166,6 +166,17 @@ def test_tflite(tflite, tmp_path):
         plan.save_c(tmp_path / "none", inputs={"nothing": np.zeros(1, np.float32)})
 
 
+def test_a_single_model_saves_no_working_memory(classifier):
+    memory = {"SRAM": "128KiB", "PSRAM": "@20", "FLASH": "@10:weights"}
+    plan = stowage.plan(classifier, memory=memory, stream=True, moves=True, effort=300)
+    working = json.loads(plan.to_json())["savings"]["working"]
+    assert working == {"separate": plan.peak, "shared": plan.peak}
+    table = str(plan).partition("separate")[2].partition("largest buffers")[0]
+    assert "weights" in table and "working memory" not in table and "-" not in table
+    two = stowage.plan([classifier, classifier], effort=300)
+    assert "working memory" in str(two)
+
+
 def test_verify_finds_a_fault(classifier):
     document = json.loads(stowage.plan(classifier).to_json())
     document["buffers"][1]["offset"] += 64
