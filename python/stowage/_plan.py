@@ -203,7 +203,8 @@ class Plan:
         arguments = ["-o", os.fspath(path), "--runtime", str(runtime), "--kernels", kernels]
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "plan.json")
-            arguments += ["-o", file] + (["--strip"] if strip else [])
+            # As JSON it says nothing of other plans, which would take searches of their own.
+            arguments += ["-o", file, "--json"] + (["--strip"] if strip else [])
             _command("tflm", self._need_sources("save_tflite"), self._texts, arguments)
             return load(file, self._sources)
 

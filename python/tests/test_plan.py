@@ -10,6 +10,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -164,6 +165,18 @@ def test_tflite(tflite, tmp_path):
     assert (tmp_path / "zeros/net_test.c").read_text() != (tmp_path / "c/net_test.c").read_text()
     with pytest.raises(stowage.UsageError, match="the network has no such input"):
         plan.save_c(tmp_path / "none", inputs={"nothing": np.zeros(1, np.float32)})
+
+
+def test_tflite_is_written_without_other_searches(tflite, tmp_path):
+    model = tflite.parent / "kws_ref_model.tflite"  # by rows, the search for it takes all the time there is
+    if not model.exists():
+        pytest.skip(f"no {model}")
+    plan = stowage.plan(model, time_limit=60)
+    assert plan.proven
+    begin = time.monotonic()
+    assert plan.save_tflite(tmp_path / "planned.tflite").proven
+    assert time.monotonic() - begin < 20
+    assert stowage.inspect(tmp_path / "planned.tflite")["faults"] == []
 
 
 def test_a_single_model_saves_no_working_memory(classifier):
