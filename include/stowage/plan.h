@@ -200,7 +200,7 @@ struct Saving {
 };
 
 /// What models save by sharing a device. Weights and instructions: equal data is stored once, wherever it is.
-/// Working memory: the sum of the peaks of the models planned alone, and the peak of the plan.
+/// Working memory: the sum of the peaks of the models planned alone, and the peak of the plan; of one model, its peak.
 struct Savings {
   Saving weights{};
   Saving instructions{};

@@ -59,7 +59,7 @@ Planned make(const nb::list& models, const nb::dict& options, const nb::object& 
   PlanOptions planning = cli::parse_plan_options(texts.plan);
   planning.states = shared_states(sources, texts.model);
   Planned planned;
-  run_watched(listener, [&](const Watch& watch) {
+  run_watched(listener_of(listener, planning.solve), [&](const Watch& watch) {
     planning.solve.stop = watch.stop;
     planning.solve.progress = watch.progress;
     const std::vector<Input> inputs =
@@ -84,7 +84,7 @@ Planned load(const nb::bytes& json, const std::string& name, const nb::list& mod
   const Texts texts = texts_from(options);
   const std::string_view text(json.c_str(), json.size());
   Planned planned;
-  run_watched(nb::none(), [&](const Watch&) {
+  run_watched([&](const Watch&) {
     try {
       cli::GivenPlan given = cli::parse_given_plan(text);
       planned.result.plan = std::move(given.plan);
@@ -135,7 +135,7 @@ std::vector<std::string> verify(const Planned& planned, const nb::list& models, 
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
   Faults faults;
-  run_watched(nb::none(), [&](const Watch&) {
+  run_watched([&](const Watch&) {
     const cli::GivenPlan given = planned.given();
     faults = cli::faults_of_functions(given);
     if (!faults.empty()) return;
@@ -158,7 +158,7 @@ nb::list compare_strategies(const nb::list& models, const nb::dict& options, con
   PlanOptions planning = cli::parse_options_of_all(texts.plan);
   planning.states = shared_states(sources, texts.model);
   std::vector<Comparison> comparisons;
-  run_watched(listener, [&](const Watch& watch) {
+  run_watched({.call = listener}, [&](const Watch& watch) {
     planning.solve.stop = watch.stop;
     planning.solve.progress = watch.progress;
     comparisons = compare(
@@ -184,7 +184,7 @@ nb::list sweep_sizes(const nb::list& models, const nb::dict& options, std::size_
   sweeping.plan.states = shared_states(sources, texts.model);
   sweeping.jobs = jobs;
   std::vector<SweepRow> found;
-  run_watched(listener, [&](const Watch& watch) {
+  run_watched({.call = listener}, [&](const Watch& watch) {
     sweeping.plan.solve.stop = watch.stop;
     sweeping.plan.solve.progress = watch.progress;
     found = sweep(read_inputs(sources, texts.model, plans_weights(sweeping.plan.memories),
@@ -218,8 +218,9 @@ nb::list fit_sizes(const nb::list& models, const nb::dict& options, const std::s
   PlanOptions planning = cli::parse_plan_options(texts.plan);
   cli::FitQuestion question;
   std::vector<FrontierRow> found;
-  run_watched(listener, [&](const Watch& watch) {
+  run_watched(listener_of(listener, planning.solve), [&](const Watch& watch) {
     planning.solve.stop = watch.stop;
+    planning.solve.progress = watch.progress;
     const auto read = [&](const cli::ModelTexts& model) {
       return read_inputs(sources, model, plans_weights(planning.memories), planning.stream.has_value())[0];
     };
@@ -404,7 +405,7 @@ nb::list remedies_for(const Planned& planned, const nb::list& models, const nb::
   cli::PlanCommand command{.model = texts.model, .plan = texts.plan, .typed = typed};
   for (const Source& it : sources_from(models)) command.inputs.push_back(it.name + "=" + it.file);
   std::vector<Remedy> remedies;
-  run_watched(nb::none(), [&](const Watch& watch) {
+  run_watched([&](const Watch& watch) {
     remedies = capacity && planned.result.plan.summary.peak > *capacity
                    ? remedies_beyond(*capacity, planned, texts, command, watch)
                    : remedies_of(planned.result.plan, typed);

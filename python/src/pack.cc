@@ -77,7 +77,7 @@ nb::tuple pack(const Numbers& lower, const Numbers& upper, const Numbers& size, 
   const nb::object place_array = new_array(size.size(), places);
   Solution solution;
   std::vector<Bytes> peaks;
-  run_watched(listener, [&](const Watch& watch) {
+  run_watched(listener_of(listener, parsed.solve), [&](const Watch& watch) {
     const Problem problem =
         problem_of(lower, upper, size, alignment, {pinned, memories, traffic}, parsed.memories);
     SolveOptions solving = parsed.solve;
@@ -105,7 +105,7 @@ nb::tuple pack_partial(const Clocks& begin, const Clocks& end, const Numbers& si
   const nb::object offset_array = new_array(size.size(), offsets);
   Solution solution;
   Bytes peak = 0;
-  run_watched(listener, [&](const Watch& watch) {
+  run_watched(listener_of(listener, parsed.solve), [&](const Watch& watch) {
     Problem problem{.memories = parsed.memories};
     std::vector<ClockLife> clocks;
     const std::size_t threads = begin.shape(1);

@@ -60,7 +60,7 @@ nb::tuple run(const Planned& planned, const nb::list& models, const nb::dict& op
       {.kernels = kernels, .check = check, .random_weights = random_weights, .inputs = {}}, seed);
   running.inputs = arrays_from(inputs);
   RunResult result;
-  run_watched(listener, [&](const Watch& watch) {
+  run_watched({.call = listener}, [&](const Watch& watch) {
     running.stop = watch.stop;
     running.progress = watch.progress;
     const cli::GivenPlan given = planned.given();

@@ -1,5 +1,6 @@
 #include "watched.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -19,17 +20,16 @@ struct Shared {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
-  bool has_news = false;
   std::string what;
-  double fraction = 0;
+  double reported = 0;
 };
 
 class Watcher {
  public:
-  Watcher(const nb::object& listener, std::stop_source& stop) : listener_(listener), stop_(stop) {}
+  Watcher(const Listener& listener, std::stop_source& stop) : listener_(listener), stop_(stop) {}
 
-  /// With the GIL: looks at signals and passes news on.
-  void look(bool has_news, const std::string& what, double fraction) {
+  /// With the GIL: looks at signals and calls the listener.
+  void look(const std::string& what, double reported) {
     if (PyErr_CheckSignals() != 0) {
       stop_.request_stop();
       const bool is_first = !interrupted_ && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
@@ -40,8 +40,12 @@ class Watcher {
         keep([] { nb::raise_python_error(); });
       }
     }
-    if (!has_news || failure_) return;
-    keep([&] { listener_(what.c_str(), fraction); });
+    if (listener_.call.is_none() || stop_.stop_requested()) return;
+    fraction_ = std::max(fraction_, std::min(1.0, of_the_call(reported)));
+    keep([&] {
+      if (listener_.call(nb::str(what.data(), what.size()), fraction_).ptr() == Py_False)
+        stop_.request_stop();
+    });
   }
 
   void raise_failure() {
@@ -49,6 +53,12 @@ class Watcher {
   }
 
  private:
+  [[nodiscard]] double of_the_call(double reported) const {
+    if (!listener_.limit) return listener_.reports_whole ? reported : 0;
+    const std::chrono::duration<double> taken = Clock::now() - begin_;
+    return taken / std::max(taken, *listener_.limit);
+  }
+
   /// Keeps what the call throws for later, and ends the work.
   template <typename Call>
   void keep(Call call) {
@@ -60,24 +70,36 @@ class Watcher {
     }
   }
 
-  const nb::object& listener_;
+  using Clock = std::chrono::steady_clock;
+
+  const Listener& listener_;
   std::stop_source& stop_;
+  Clock::time_point begin_ = Clock::now();
+  double fraction_ = 0;  ///< That the listener knows.
   bool interrupted_ = false;
   std::exception_ptr failure_;
 };
 
 }  // namespace
 
-void run_watched(const nb::object& listener, const std::function<void(const Watch&)>& work) {
+Listener listener_of(const nb::object& call, const SolveOptions& options) {
+  Listener listener{.call = call, .reports_whole = false, .what = "reading and ordering"};
+  if (!options.effort) listener.limit = options.time_limit;
+  return listener;
+}
+
+void run_watched(const std::function<void(const Watch&)>& work) { run_watched({.call = nb::none()}, work); }
+
+void run_watched(const Listener& listener, const std::function<void(const Watch&)>& work) {
   Shared shared;
+  shared.what = listener.what;
   std::stop_source stop;
   Watch watch{stop.get_token(), {}};
-  if (!listener.is_none()) {
+  if (!listener.call.is_none()) {
     watch.progress = [&shared](std::string_view what, double fraction) {
       const std::scoped_lock lock(shared.mutex);
-      shared.has_news = true;
       shared.what = what;
-      shared.fraction = fraction;
+      shared.reported = fraction;
     };
   }
   Watcher watcher(listener, stop);
@@ -96,13 +118,12 @@ void run_watched(const nb::object& listener, const std::function<void(const Watc
     const nb::gil_scoped_release without_gil;
     std::unique_lock lock(shared.mutex);
     while (!shared.changed.wait_for(lock, look_interval, [&] { return shared.done; })) {
-      const bool has_news = std::exchange(shared.has_news, false);
       const std::string what = shared.what;
-      const double fraction = shared.fraction;
+      const double reported = shared.reported;
       lock.unlock();
       {
         const nb::gil_scoped_acquire with_gil;
-        watcher.look(has_news, what, fraction);
+        watcher.look(what, reported);
       }
       lock.lock();
     }

@@ -166,7 +166,8 @@ def pack(
     Buffer i needs size[i] bytes from position lower[i] to before upper[i]. `alignment` is one number or one for
     each buffer. pinned[i], unless negative, is an offset that buffer i must have. Arrays of int64 are read in
     place. `time_limit` (default 3) is in seconds; `effort` limits work instead, so that the offsets are the same on
-    every machine. Ctrl-C returns the best offsets so far. `progress(what, fraction)` is called now and then.
+    every machine. Ctrl-C returns the best offsets so far. `progress(what, fraction)` hears what is tried, and the part
+    of the time limit that is over (0 with `effort`); if it returns False, the best offsets so far are returned.
 
     >>> import stowage
     >>> offsets = stowage.pack(lower=[0, 1, 2], upper=[2, 3, 4], size=[32, 64, 32])

@@ -203,7 +203,8 @@ class Plan:
         arguments = ["-o", os.fspath(path), "--runtime", str(runtime), "--kernels", kernels]
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "plan.json")
-            arguments += ["-o", file] + (["--strip"] if strip else [])
+            # As JSON it says nothing of other plans, which would take searches of their own.
+            arguments += ["-o", file, "--json"] + (["--strip"] if strip else [])
             _command("tflm", self._need_sources("save_tflite"), self._texts, arguments)
             return load(file, self._sources)
 
@@ -225,7 +226,8 @@ class Plan:
 
         Inputs that are not given are random numbers from `seed`. `check` compares the outputs, and "all" every
         tensor, with a second run in which every tensor has its own memory; a difference raises `RunFault`. With
-        several models, names are MODEL.NAME.
+        several models, names are MODEL.NAME. `progress(what, fraction)` hears how much of the run is done; if it returns
+        False, KeyboardInterrupt is raised.
         """
         sources = self._need_sources("run")
         arrays = {name: array_from(value) for name, value in (inputs or {}).items()}
@@ -416,6 +418,9 @@ def plan(models: Models, *, progress: Progress | None = None, **options: Unpack[
     A model is a path, bytes, or an onnx.ModelProto; several are a list, or a dict with their names. Options are
     those of the command, with '_' for '-'. Ctrl-C returns the best plan so far.
 
+    `progress(what, fraction)` hears what is tried, and the part of the time limit that is over; with `effort`, whose
+    end nobody knows, that stays 0. If it returns False, the best plan so far is returned.
+
     >>> import stowage
     >>> plan = stowage.plan("examples/classifier.onnx")
     >>> plan.peak, plan.bound, plan.proven
@@ -532,7 +537,8 @@ def verify(
 
 def compare(models: Models, *, progress: Progress | None = None, **options: Unpack[Options]) -> Table:
     """Plans with every strategy. A structured array: strategy, peak, bound, seconds, fits, interrupted, left_out
-    (what was asked for and is not in the plan), obstacle.
+    (what was asked for and is not in the plan), obstacle. `progress` hears how many strategies are done, as a part of
+    all; if it returns False, the rest is left out.
 
     >>> import stowage
     >>> rows = stowage.compare("examples/buffers.csv", time_limit=1)
@@ -553,7 +559,8 @@ def sweep(
     many sizes at once as `jobs` says.
 
     A structured array: size, strategy, moves, traffic (bytes of slower memories), cost, fits, interrupted,
-    unavoidable, obstacle.
+    unavoidable, obstacle. `progress` hears how many sizes are begun, as a part of all; if it returns False, the rest is
+    left out.
     """
     if jobs < 1:
         raise UsageError(f"jobs is {jobs}, expected at least 1")
@@ -584,11 +591,18 @@ def run(
     """
     from stowage import _plan
 
-    made = _plan.plan(models, progress=progress, **options) if plan is None else plan
-    if plan is not None:
+    if plan is None:
+        made = _plan.plan(models, progress=_half(progress, 0), **options)
+        progress = _half(progress, 0.5)
+    else:
         made = Plan(plan._core, sources_of(models), texts_of(options))
     seed = int(made._texts.get("seed", 0))
     return made.run(inputs, check=check, seed=seed, random_weights=random_weights, progress=progress)
+
+
+def _half(progress: Progress | None, begin: float) -> Progress | None:
+    """What hears of one of two halves of a call."""
+    return None if progress is None else lambda what, fraction: progress(what, begin + fraction / 2)
 
 
 def generate(

@@ -109,6 +109,16 @@ def test_the_largest_size_that_fits(encoder):
         stowage.fit(encoder, "seq", dim={"batch": 1})
 
 
+def test_a_search_for_a_size_tells_its_progress_and_can_be_stopped(encoder):
+    options = {"capacity": "64KiB", "dim": {"batch": 1}, "stream": True}
+    seen = []
+    stowage.fit(encoder, "seq", time_limit=2, progress=lambda what, fraction: seen.append((fraction, what)), **options)
+    fractions = [fraction for fraction, _ in seen]
+    assert fractions == sorted(fractions) and len({what for _, what in seen}) > 1
+    (row,) = stowage.fit(encoder, "seq", time_limit=600, progress=lambda what, fraction: False, **options)
+    assert row["interrupted"]
+
+
 def test_plans_of_ranges_are_checked_and_run_at_sizes(encoder, tmp_path):
     whole, within = {"batch": 1, "seq": "4..64"}, {"batch": 1, "seq": 32}
     for plan in (stowage.plan(encoder, dim=whole), stowage.plan_functions(encoder, dim=whole)):

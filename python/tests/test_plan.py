@@ -10,6 +10,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -166,6 +167,29 @@ def test_tflite(tflite, tmp_path):
         plan.save_c(tmp_path / "none", inputs={"nothing": np.zeros(1, np.float32)})
 
 
+def test_tflite_is_written_without_other_searches(tflite, tmp_path):
+    model = tflite.parent / "kws_ref_model.tflite"  # by rows, the search for it takes all the time there is
+    if not model.exists():
+        pytest.skip(f"no {model}")
+    plan = stowage.plan(model, time_limit=60)
+    assert plan.proven
+    begin = time.monotonic()
+    assert plan.save_tflite(tmp_path / "planned.tflite").proven
+    assert time.monotonic() - begin < 20
+    assert stowage.inspect(tmp_path / "planned.tflite")["faults"] == []
+
+
+def test_a_single_model_saves_no_working_memory(classifier):
+    memory = {"SRAM": "128KiB", "PSRAM": "@20", "FLASH": "@10:weights"}
+    plan = stowage.plan(classifier, memory=memory, stream=True, moves=True, effort=300)
+    working = json.loads(plan.to_json())["savings"]["working"]
+    assert working == {"separate": plan.peak, "shared": plan.peak}
+    table = str(plan).partition("separate")[2].partition("largest buffers")[0]
+    assert "weights" in table and "working memory" not in table and "-" not in table
+    two = stowage.plan([classifier, classifier], effort=300)
+    assert "working memory" in str(two)
+
+
 def test_verify_finds_a_fault(classifier):
     document = json.loads(stowage.plan(classifier).to_json())
     document["buffers"][1]["offset"] += 64
@@ -277,10 +301,14 @@ def test_wrong_files(tmp_path):
         stowage.load(tmp_path / "no.json")
 
 
-def test_progress_is_called_and_its_exceptions_end_the_search():
+def lives_that_take_long():
     rng = np.random.default_rng(0)
-    lower = rng.integers(0, 300, 2000)
-    columns = lower, lower + rng.integers(1, 40, 2000), rng.integers(1, 4000, 2000)
+    lower = rng.integers(0, 300, 3000)
+    return lower, lower + rng.integers(1, 40, 3000), rng.integers(1, 4000, 3000)
+
+
+def test_progress_is_called_and_its_exceptions_end_the_search():
+    columns = lives_that_take_long()
     seen = []
     stowage.pack(*columns, time_limit=1, progress=lambda what, fraction: seen.append((what, fraction)))
     assert seen and all(isinstance(what, str) and 0 <= fraction <= 1 for what, fraction in seen)
@@ -291,6 +319,48 @@ def test_progress_is_called_and_its_exceptions_end_the_search():
 
     with pytest.raises(KeyError, match="from the listener"):
         stowage.pack(*columns, time_limit=60, progress=fail)
+
+
+@pytest.mark.parametrize("call, end", [
+    (lambda model, progress: stowage.pack(*lives_that_take_long(), time_limit=2, progress=progress), 0.8),
+    (lambda model, progress: stowage.plan(model, stream=True, memory={"SRAM": "64KiB", "DRAM": None}, moves=True,
+                                          time_limit=2, progress=progress), 0.8),
+    (lambda model, progress: stowage.compare(model, stream=True, time_limit=0.3, progress=progress), 0.3),
+    (lambda model, progress: stowage.sweep(model, memory={"SRAM": "64KiB..128KiB"}, stream=True, time_limit=0.1,
+                                           progress=progress), 0.5),
+], ids=["pack", "plan", "compare", "sweep"])
+def test_progress_is_of_the_whole_call_and_never_falls(classifier, call, end):
+    seen = []
+    call(classifier, lambda what, fraction: seen.append((what, fraction)))
+    fractions = [fraction for _, fraction in seen]
+    assert len(seen) > 3 and fractions == sorted(fractions) and end <= fractions[-1] <= 1, seen
+    assert fractions[0] < 0.5 and all(what for what, _ in seen)
+
+
+def test_progress_of_an_effort_stays_at_nothing():
+    seen = []
+    stowage.pack(*lives_that_take_long(), effort=300, progress=lambda what, fraction: seen.append(fraction))
+    assert seen and set(seen) == {0}
+
+
+def test_progress_that_returns_false_keeps_the_best_so_far(classifier):
+    def later(count, answer):
+        calls = []
+        return calls, lambda what, fraction: calls.append(what) or (answer if len(calls) > count else None)
+
+    begin = time.monotonic()
+    calls, stop = later(3, False)
+    offsets = stowage.pack(*lives_that_take_long(), time_limit=60, progress=stop)
+    assert offsets.interrupted and offsets.peak >= offsets.bound > 0 and len(calls) == 4
+    options = {"stream": True, "memory": {"SRAM": "64KiB", "DRAM": None}, "moves": True, "time_limit": 60}
+    calls, stop = later(0, False)
+    plan = stowage.plan(classifier, progress=stop, **options)
+    assert plan.interrupted and plan.verify() == [] and len(calls) == 1
+    assert time.monotonic() - begin < 30
+    for answer in (None, 0, np.bool_(False)):
+        calls, go_on = later(0, answer)
+        stowage.pack(*lives_that_take_long(), time_limit=0.5, progress=go_on)
+        assert len(calls) > 1
 
 
 INTERRUPTED = """

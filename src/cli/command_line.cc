@@ -236,7 +236,8 @@ void add_fit(CLI::App& app, stowage::cli::FitCommand& command) {
   add(app, "--board", command.board, "NAME that `stowage devices` lists, or FILE.json of a device")
       .required();
   add(app, "--reserve", command.reserve,
-      "SIZE of the fast memory that the rest of the program needs. Default: 0");
+      "SIZE of the fast memory that the rest of the program needs, beside what the board itself has as "
+      "reserved; the network gets what both leave. Default: 0");
   app.add_flag("--json", command.json, "Print JSON instead of a table");
   for (const OptionRow& row : stowage::cli::planning_options()) {
     if (row.name == "time-limit" || row.name == "effort")

@@ -192,7 +192,7 @@ void print_ways(const Ways& all, const std::vector<Way>& ways) {
   const Device& device = all.device();
   const bool has_slow = device.memories.size() > 1;
   const Bytes room = std::max<Bytes>(all.room(), 0);
-  base::print(std::cout, "board   {}: {} with {} bytes, {} reserved, {} for the network{}{}\n\n",
+  base::print(std::cout, "board   {}: {} with {} bytes, {} reserved, {} left for the network{}{}\n\n",
               device.title, device.memories[0].name, device.memories[0].bytes,
               device.memories[0].bytes - room, room,
               has_slow ? fmt::format("; {} with {}", device.memories[1].name, device.memories[1].bytes) : "",

@@ -69,6 +69,14 @@ void write_unused(const PlannedFile& file, const Graph& graph, std::ostream& out
       file.head_of_used);
 }
 
+/// For a plan that only a remark is about: a second at most, so that what was asked for does not wait for it.
+SolveOptions for_remark(SolveOptions solve) {
+  solve.time_limit = std::min<std::chrono::duration<double>>(solve.time_limit, std::chrono::seconds(1));
+  if (solve.effort) solve.effort = *solve.effort / 4;
+  solve.progress = {};
+  return solve;
+}
+
 /// Requests of a list, in the order of operators that a planned file has.
 std::vector<ScratchRequest> reordered(std::vector<ScratchRequest> list, const OfflinePlan& plan) {
   for (ScratchRequest& request : list) {
@@ -123,11 +131,8 @@ Bytes arena_for(std::string_view file, const std::string& name, const TflmRuntim
 }
 
 std::optional<RuntimeArenas> arenas_of(const std::string& name, SolveOptions solve) {
-  solve.time_limit = std::min<std::chrono::duration<double>>(solve.time_limit, std::chrono::seconds(1));
-  if (solve.effort) solve.effort = *solve.effort / 4;
-  solve.progress = {};
   PlanOptions options;
-  options.solve = std::move(solve);
+  options.solve = for_remark(std::move(solve));
   try {
     const base::InputFile file(name);
     return RuntimeArenas{.own = arena_for(file.bytes(), name, tflm_32, std::nullopt),
@@ -237,6 +242,7 @@ TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOpti
   for (std::size_t m = 0; m < output.files.size(); ++m) note_unused(m, output.files[m]);
   PlanOptions any = options;
   any.target = Target::any;
+  any.solve = for_remark(options.solve);
   const Bytes peak = make_plan(inputs, any).plan.summary.peak;
   if (peak < result.plan.summary.peak) output.with_all_aliases = peak;
   const bool gains = std::any_of(output.files.begin(), output.files.end(),
@@ -269,6 +275,7 @@ void TflmPlanning::use_buffer_plan(TflmOutput& output) const {
 std::string TflmPlanning::what_would_gain(const PlanOptions& options, const Plan& plan) const {
   PlanOptions rows = options;
   rows.target = Target::any;
+  rows.solve = for_remark(options.solve);
   rows.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
   try {
     const Plan streamed = make_plan({read_network(sources_[0], sizes_of_file).input}, rows).plan;

@@ -306,8 +306,9 @@ void write_curve(const std::vector<RecomputePoint>& curve, std::ostream& out) {
                it.interrupted ? "  cut short" : "");
 }
 
-/// Savings of models that share a device.
-void write_savings(const Savings& savings, std::ostream& out) {
+/// Savings of models that share a device; the working memory of one alone is shared with none.
+void write_savings(const Plan& plan, std::ostream& out) {
+  const Savings& savings = *plan.savings;
   fmt::print(out, "\n{:<16}{:>14}  {:>14}  {:>14}\n", "bytes", "separate", "shared", "saved");
   const auto row = [&](std::string_view what, const Saving& saving) {
     fmt::print(out, "{:<16}{:>14}  {:>14}  {:>14}\n", what, saving.separate, saving.shared,
@@ -315,7 +316,7 @@ void write_savings(const Savings& savings, std::ostream& out) {
   };
   row("weights", savings.weights);
   row("instructions", savings.instructions);
-  row("working memory", savings.working);
+  if (plan.models.size() > 1) row("working memory", savings.working);
 }
 
 std::string bound_of(const Plan& plan) {
@@ -421,7 +422,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
       row("capacity", limit);
     }
   }
-  if (plan.savings) write_savings(*plan.savings, out);
+  if (plan.savings) write_savings(plan, out);
   if (plan.streaming) write_streaming(*plan.streaming, out);
   if (plan.streaming && !plan.streaming->curve.empty()) write_curve(plan.streaming->curve, out);
   write_largest(plan, out);

@@ -134,7 +134,10 @@ void renew_peaks(Plan& plan) {
   }
   plan.summary.peak = 0;
   for (const PlannedMemory& memory : plan.memories) plan.summary.peak += works(memory) ? memory.peak : 0;
-  if (plan.savings) plan.savings->working.shared = plan.summary.peak;
+  if (plan.savings) {
+    plan.savings->working.shared = plan.summary.peak;
+    if (plan.models.size() == 1) plan.savings->working.separate = plan.summary.peak;
+  }
   for (Claim& claim : plan.claims) claim.proven_optimal = claim.lower_bound == plan.summary.peak;
 }
 

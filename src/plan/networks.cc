@@ -443,7 +443,7 @@ void share_constants(const Context& context, Bytes separate, Plan& plan) {
     place_constants(classes, reads_of_constants(context.inputs, plan), context.alignment(), plan);
   plan.savings = Savings{share::saving_of(classes, context.inputs, TensorKind::weight),
                          share::saving_of(classes, context.inputs, TensorKind::instruction),
-                         {separate, working}};
+                         {context.networks.size() == 1 ? working : separate, working}};
 }
 
 Plan plan_in_best_order(const Context& context, const Deadline& deadline) {

@@ -235,18 +235,27 @@ std::vector<Comparison> compare(std::span<const Input> inputs, const PlanOptions
     comparisons.insert(comparisons.begin(), std::move(given));
     return comparisons;
   }
+  const bool tries_layers = options.stream && options.io != Io::rows;
+  const auto all = static_cast<double>((tries_layers ? 2 : 1) * strategies().size());
   std::vector<Comparison> comparisons;
   const auto try_all = [&](const PlanOptions& with, const std::string& suffix) {
     for (const StrategyInfo& strategy : strategies()) {
       if (options.solve.stop.stop_requested() && !comparisons.empty()) return;
       PlanOptions with_strategy = with;
       with_strategy.solve.strategy = strategy.name;
+      if (options.solve.progress) {
+        const double done = static_cast<double>(comparisons.size()) / all;
+        with_strategy.solve.progress = [&options, done](std::string_view what, double /*of_one_plan*/) {
+          options.solve.progress(what, done);
+        };
+        with_strategy.solve.progress(strategy.name, done);
+      }
       comparisons.push_back(comparison_of(inputs, with_strategy));
       comparisons.back().strategy += suffix;
     }
   };
   try_all(options, "");
-  if (!options.stream || options.io == Io::rows) return comparisons;
+  if (!tries_layers) return comparisons;
   PlanOptions by_layers = options;
   by_layers.stream.reset();
   try_all(by_layers, ", by layers");

@@ -30,8 +30,9 @@ class Sweeper {
   }
 
   /// None when cancelled.
-  std::optional<SweepRow> row(Bytes size) const {
+  std::optional<SweepRow> row(Bytes size, const Progress& progress) const {
     PlanOptions options = options_.plan;
+    options.solve.progress = progress;
     if (options_.jobs > 1) {
       std::size_t& threads = options.solve.threads;
       if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
@@ -100,12 +101,16 @@ std::vector<SweepRow> sweep(std::span<const Input> inputs, const SweepOptions& o
   std::vector<std::optional<SweepRow>> found(count);
   std::mutex reporting;
   base::run_side_by_side(0, count, options.jobs, [&](std::size_t task, std::size_t) {
+    Progress progress{};
     if (options.plan.solve.progress) {
-      const std::scoped_lock lock(reporting);
-      options.plan.solve.progress(fmt::format("{} bytes", options.sizes[task]),
-                                  static_cast<double>(task) / static_cast<double>(count));
+      const double done = static_cast<double>(task) / static_cast<double>(count);
+      progress = [&, done](std::string_view what, double /*of_one_plan*/) {
+        const std::scoped_lock lock(reporting);
+        options.plan.solve.progress(fmt::format("{} bytes, {}", options.sizes[task], what), done);
+      };
+      progress("planning", done);
     }
-    found[task] = sweeper.row(options.sizes[task]);
+    found[task] = sweeper.row(options.sizes[task], progress);
     return found[task].has_value();
   });
   std::vector<SweepRow> rows;

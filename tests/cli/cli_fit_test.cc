@@ -120,6 +120,17 @@ TEST(CliFit, ReserveLeavesLess) {
             1);
 }
 
+TEST(CliFit, SaysWhatTheBoardAndTheRestOfTheProgramLeave) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", relu_chain());
+  directory.write("mine.json", R"({"format":"stowage-device","version":1,"name":"mine","title":"Mine",
+    "memories":[{"name":"RAM","bytes":6000,"reserved":1000,"source":"me"}]})");
+  const ProcessResult table =
+      run_stowage(directory.path(), {"fit", "m.tflite", "--board", "mine.json", "--reserve", "2000"});
+  EXPECT_TRUE(has_part(table.output, "RAM with 6000 bytes, 3000 reserved, 3000 left for the network\n"))
+      << table.output;
+}
+
 TEST(CliDevice, GivesThePlanItsMemories) {
   const TemporaryDirectory directory;
   directory.write("mine.json", R"({"format":"stowage-device","version":1,"name":"mine","title":"Mine",
