@@ -339,8 +339,11 @@ void complete(const Features& wanted, Case& it) {
                                earlier.places[b].offset});
   if (wants(Feature::capacity)) it.options.memories[0].capacity = earlier.memories[0].peak + 64;
   if (!wants(Feature::banks)) return;
-  it.options.banks = Banks{.count = 4, .size = earlier.summary.peak};
-  it.options.memories[0].capacity = 4 * earlier.summary.peak;
+  constexpr std::int64_t count = 4;
+  Memory& memory = it.options.memories[0];
+  it.options.banks =
+      Banks{.count = count, .size = memory.capacity.value_or(earlier.summary.peak + 256) / count};
+  memory.capacity = count * it.options.banks->size;
 }
 
 /// Packages that are built and run together.
