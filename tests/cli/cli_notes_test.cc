@@ -58,7 +58,7 @@ TEST(CliNotes, BanksSayTheSizeOfTheFastestMemory) {
   const ProcessResult same = planned("net.json", {"--banks", "3x64", "--capacity", "192"});
   EXPECT_EQ(same.status, done) << same.errors;
   const ProcessResult other = planned("net.json", {"--banks", "3x64", "--memory", "SRAM=200"});
-  EXPECT_EQ(other.status, 2);
+  EXPECT_EQ(other.status, wrong_usage);
   expect_says(other.errors, {"3 banks of 64 bytes are 192 bytes, but memory 'SRAM' has 200"});
 }
 
