@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -362,10 +363,15 @@ struct Generated {
 
 std::string generate(const Features& wanted, const Case& it, Generated& all) {
   const std::string name = "m" + std::to_string(all.packages.count());
-  const PlannedPackage made = plan_package(it.networks, it.options, {.name = name});
+  std::string refused;  // what was planned first
+  const auto note = [&](std::string_view why, std::string_view) {
+    if (refused.empty()) refused = why;
+  };
+  const PlannedPackage made = plan_package(it.networks, it.options, {.name = name}, note);
   if (made.package.files.empty()) return made.no_rows.empty() ? "the plan has faults" : made.no_rows;
   for (const Feature feature : wanted) {
-    if (const std::string lack = lack_of(feature, it, made.planned); !lack.empty()) return lack;
+    if (const std::string lack = lack_of(feature, it, made.planned); !lack.empty())
+      return refused.empty() ? lack : refused;
   }
   for (const Network& network : it.networks)
     all.packages.add(it.networks.size() == 1 ? name : name + "_" + network.input.info.name, made.package);
