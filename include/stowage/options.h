@@ -138,8 +138,8 @@ struct PlanOptions {
   /// Tensors with a memory, and perhaps an offset, of their own. Such a tensor shares no bytes but with state. Offsets
   /// are for models that run whole operators, not in branches.
   std::vector<TensorPlace> places{};
-  /// Operands of one operator shall lie in different banks; the peak does not count then. For one model without
-  /// bodies, by operators, in one memory whose capacity is that of all banks.
+  /// Operands of one operator shall lie in different banks of the fastest memory, whose capacity is that of all banks;
+  /// its peak does not count then. For models. Buffers that `near` keeps in place do not move.
   std::optional<Banks> banks{};
 };
 

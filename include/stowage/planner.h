@@ -28,8 +28,8 @@ struct Nearness {
   Bytes most_bytes_kept = 0;  ///< An upper bound: no offsets keep more.
 };
 
-/// How well a plan uses the banks of its memory. A pair is two operands of one operator in different buffers; it
-/// clashes if a bank holds bytes of both.
+/// How well a plan uses the banks of its memory. A pair is two operands of one step in different buffers, or parts of
+/// them: what the step reads and writes. It clashes if a bank holds bytes of both.
 struct BankUse {
   std::int64_t pairs = 0;
   std::int64_t clashes = 0;

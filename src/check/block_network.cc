@@ -7,7 +7,8 @@
 //     writes it;
 //   - what it says of rows along other axes, of sums, copies and updates in place is true of the whole operator, and
 //     does not depend on bytes that a block lacks;
-//   - it waits for whatever the operator waits for.
+//   - it waits for whatever the operator waits for;
+//   - bodies, and what they and the operators that run them read, are as they were.
 //
 // It may read more and permit less. Nothing of model/blocks.cc is called. Cost: operands times blocks, and the elements
 // of a tensor for each operator that repeats bytes of it.
@@ -106,7 +107,7 @@ class BlockNetwork {
       : graph_(graph), network_(network), stored_(stored) {}
 
   Faults check() {
-    if (graph_.subgraphs.size() != 1 || stored_.subgraphs.size() != 1 || stored_.ties != graph_.ties ||
+    if (!has_same_bodies() || stored_.ties != graph_.ties ||
         stored_.subgraphs[0].inputs != graph_.subgraphs[0].inputs ||
         stored_.subgraphs[0].outputs != graph_.subgraphs[0].outputs ||
         network_.operators.size() != operators().size() ||
@@ -120,10 +121,29 @@ class BlockNetwork {
     for (const TensorId output : graph_.subgraphs[0].outputs) {
       if (!has_data(output)) fault("nothing writes output " + describe(graph_, output));
     }
+    for (std::size_t body = 1; body < graph_.subgraphs.size(); ++body) check_body(graph_.subgraphs[body]);
     return std::move(faults_);
   }
 
  private:
+  [[nodiscard]] bool has_same_bodies() const {
+    return graph_.subgraphs.size() == stored_.subgraphs.size() &&
+           std::equal(graph_.subgraphs.begin() + 1, graph_.subgraphs.end(), stored_.subgraphs.begin() + 1);
+  }
+
+  /// Bodies know nothing of blocks: what they read is whole.
+  void check_body(const Subgraph& body) {
+    const auto expect_whole = [&](TensorId t) {
+      if (!has_data(t)) fault("a body reads " + describe(graph_, t) + ", which is in blocks");
+    };
+    for (const Operator& op : body.operators) {
+      for (const auto& input : op.inputs) {
+        if (input) expect_whole(*input);
+      }
+    }
+    std::ranges::for_each(body.outputs, expect_whole);
+  }
+
   [[nodiscard]] const std::vector<Operator>& operators() const { return stored_.subgraphs[0].operators; }
   [[nodiscard]] const Operator& own_of(std::size_t o) const {
     return graph_.subgraphs[0].operators[network_.operators[o].of];
@@ -229,6 +249,8 @@ class BlockNetwork {
     if (op.folded || op.stateful != own.stateful || op.scratch != own.scratch || op.bodies != own.bodies ||
         op.body_use != own.body_use)
       return fault(o, "is not of the kind that it stands for");
+    if (!own.bodies.empty() && op.inputs != own.inputs)
+      return fault(o, "has bodies, and does not read what they are given");
     for (const std::size_t before : own.after) {
       for (const std::size_t part : parts_[before]) {
         if (std::ranges::find(op.after, part) == op.after.end()) fault(o, "does not wait for all it must");

@@ -48,7 +48,8 @@ constexpr std::array<OptionRow, 35> option_rows{{
     {"moves", &PlanTexts::moves, memory_group,
      "With several memories, allow copies of tensors between them during a run", false},
     {"banks", &PlanTexts::banks, memory_group,
-     "NUMBERxSIZE, for instance 4x16KiB: banks of the only memory; operands of one operator lie in different "
+     "NUMBERxSIZE, for instance 4x16KiB: banks of the fastest memory; operands of one operator lie in "
+     "different "
      "banks where that is possible"},
     {"recompute", &PlanTexts::recompute, stream_group,
      "FACTOR: --stream may run this many times the multiplies of the network. A..B: shows what six factors "

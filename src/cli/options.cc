@@ -203,14 +203,23 @@ Banks parse_banks(std::string_view text) {
   return {*count, *size};
 }
 
+/// They are those of the fastest memory, and say its size.
+void give_banks(const Banks& banks, PlanOptions& options) {
+  options.banks = banks;
+  const auto memory = std::ranges::find(options.memories, MemoryRole::working, &Memory::role);
+  if (memory == options.memories.end()) return;
+  const Bytes size = banks.count * banks.size;
+  if (memory->capacity.value_or(size) != size)
+    throw UsageError(fmt::format("--banks: {} banks of {} bytes are {} bytes, but memory {} has {}",
+                                 banks.count, banks.size, size, base::quoted(memory->name),
+                                 *memory->capacity));
+  memory->capacity = size;
+}
+
 void parse_objectives(const PlanTexts& texts, PlanOptions& options) {
   for (const std::string& text : texts.places) options.places.push_back(parse_place(text));
   if (!texts.near.empty()) options.near = places_in(read_plan(texts.near));
-  if (texts.banks.empty()) return;
-  if (!texts.memories.empty() || !texts.capacity.empty() || !texts.device.empty())
-    throw UsageError("--banks gives the size of the memory: it excludes --capacity, --memory and --device");
-  options.banks = parse_banks(texts.banks);
-  options.memories[0].capacity = options.banks->count * options.banks->size;
+  if (!texts.banks.empty()) give_banks(parse_banks(texts.banks), options);
 }
 
 /// What to do with a file that is no plan: a list may have offsets, too.

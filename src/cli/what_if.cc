@@ -259,6 +259,7 @@ class Trials {
     for (const Bytes size : sizes_between(*fast->capacity / 4, *fast->capacity * 2)) {
       if (found.contains(size)) continue;
       PlanOptions options = options_;
+      options.banks.reset();  // they say the size of the memory
       options.memories[index].capacity = size;
       const std::optional<Plan> made = planned(command_.model, options);
       if (made && made->memories[index].peak <= size) found[size] = traffic(*made);

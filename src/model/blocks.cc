@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -49,6 +50,23 @@ bool reads_like_part(const RowRead& read, std::int64_t extent, const RowRange& b
          read_of_all == base::checked_multiply(block.end - block.begin, extent);
 }
 
+std::set<TensorId> read_by_bodies(const Graph& graph) {
+  std::set<TensorId> tensors;
+  const auto add = [&](const Operator& op) {
+    for (const auto& input : op.inputs) {
+      if (input) tensors.insert(*input);
+    }
+  };
+  for (const stowage::Operator& op : graph.subgraphs[0].operators) {
+    if (!op.bodies.empty()) add(op);
+  }
+  for (std::size_t body = 1; body < graph.subgraphs.size(); ++body) {
+    std::ranges::for_each(graph.subgraphs[body].operators, add);
+    tensors.insert(graph.subgraphs[body].outputs.begin(), graph.subgraphs[body].outputs.end());
+  }
+  return tensors;
+}
+
 namespace {
 
 class Splitting {
@@ -60,7 +78,6 @@ class Splitting {
   }
 
   SplitNetwork run() {
-    if (graph_.subgraphs.size() != 1) throw Error(graph_.name, "has bodies, so no operator is split");
     writer_.resize(graph_.tensors.size());
     for (std::size_t o = 0; o < operators().size(); ++o) {
       for (const auto& output : operators()[o].outputs) {
@@ -111,6 +128,7 @@ class Splitting {
     const TensorId output = *own.outputs[0];
     if (std::find(outputs.begin(), outputs.end(), output) != outputs.end())
       refuse(op, "its output is one of the network");
+    if (read_by_bodies_.contains(output)) refuse(op, "an operator with bodies reads its output");
     const bool is_ascending = std::adjacent_find(blocks.bounds.begin(), blocks.bounds.end(),
                                                  std::greater_equal<>()) == blocks.bounds.end();
     if (blocks.bounds.size() < 2 || !is_ascending || blocks.bounds.front() != 0 ||
@@ -261,6 +279,7 @@ class Splitting {
   const Graph& graph_;
   const Splits& splits_;
   SplitNetwork result_{};
+  std::set<TensorId> read_by_bodies_ = model::read_by_bodies(graph_);
   std::vector<std::optional<std::size_t>> writer_{};
   std::vector<std::vector<std::size_t>> now_{};  ///< By operator of the network.
   std::map<std::tuple<TensorId, std::size_t, std::int64_t, std::int64_t>, TensorId> slices_{};

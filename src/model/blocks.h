@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "stowage/graph.h"
@@ -49,6 +50,9 @@ struct SplitNetwork {
 /// the operator run on the block as it runs on the whole.
 [[nodiscard]] bool reads_like_part(const RowRead& read, std::int64_t extent, const RowRange& block,
                                    std::int64_t rows);
+
+/// What bodies, and the operators that run them, read: these tensors stay whole.
+[[nodiscard]] std::set<TensorId> read_by_bodies(const Graph& graph);
 
 /// Splits operators. Blocks of operators that read each other block by block follow each other: all of block 0,
 /// then all of block 1. Throws Error for operators that cannot be split so. Cost: operands times blocks.

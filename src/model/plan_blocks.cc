@@ -76,9 +76,10 @@ class Renaming {
     return found == operators_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// An operator that does not exist keeps a number that does not exist.
+  /// An operator that does not exist keeps a number that does not exist. The path of a step of a body begins with the
+  /// operator that runs the body.
   void rename(Run& run) const {
-    if (run.path.size() != 2 || run.path[0] != 0) return;
+    if (run.path.size() < 2 || run.path[0] != 0) return;
     run.path[1] = number_of(run.path[1], run.block).value_or(network_.operators.size() + run.path[1]);
     run.block.reset();
   }

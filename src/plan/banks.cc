@@ -7,7 +7,9 @@
 //     bank 1   | b b | d d |           a step reads b and writes d: one clash
 //     bank 0   | a a a |
 //
-// The peak does not count here, only the size of the whole memory.
+// The peak does not count here, only the size of the whole memory. Of several memories the fastest has banks. With rows,
+// what must lie apart are the parts of operands that a step reads and writes (operand_bytes.cc). What models that run at
+// the same time do to each other is not known: only operands of one operator count.
 //
 // A bound: k operands of a step are at least in k banks, or some share one; evenly spread they clash least.
 //
@@ -22,6 +24,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -30,6 +33,9 @@
 #include "pack/occupancy.h"
 #include "pack/placing.h"
 #include "plan/draft.h"
+#include "plan/nearness.h"
+#include "plan/one_clock.h"
+#include "plan/operand_bytes.h"
 #include "stowage/error.h"
 
 namespace stowage::plan {
@@ -37,60 +43,56 @@ namespace {
 
 constexpr std::int64_t most_banks = 1024;
 constexpr std::size_t most_operands = 256;  ///< Of an operator: all pairs of them are listed.
+constexpr std::size_t most_pairs = 2'000'000;
 
-/// Bytes of a buffer that a step reads or writes.
-struct OperandBytes {
-  std::size_t buffer = 0;
-  Bytes offset = 0;
-  Bytes bytes = 0;
-};
-
-/// Two operands of one step, in different buffers.
+/// Parts of two operands of one step, in different buffers, and how many steps have both.
 struct OperandPair {
   OperandBytes first{};
   OperandBytes second{};
+  std::int64_t steps = 1;
 };
 
-/// The operands of each step, one for each tensor.
-std::vector<std::vector<OperandBytes>> operands_of(const Plan& plan, const Graph& graph) {
-  std::vector<std::vector<OperandBytes>> steps;
-  for (const Step& step : plan.clocks[0].steps) {
-    const Run& run = std::get<Run>(step);
-    const Operator& op = graph.subgraphs[0].operators[run.path.back()];
-    std::vector<TensorId> tensors;
-    for (const auto* const list : {&op.inputs, &op.outputs}) {
-      for (const auto& tensor : *list) {
-        if (tensor && std::ranges::find(tensors, *tensor) == tensors.end()) tensors.push_back(*tensor);
-      }
-    }
-    std::vector<OperandBytes>& operands = steps.emplace_back();
-    for (const TensorId tensor : tensors) {
-      const PlannedTensor& planned = plan.tensors[tensor];
-      if (planned.views.empty() || planned.tensor.bytes == 0) continue;
-      operands.push_back({planned.views[0].buffer, planned.views[0].offset, planned.tensor.bytes});
-    }
-  }
-  return steps;
+auto key_of(const OperandPair& pair) {
+  const auto& [first, second, steps] = pair;
+  return std::tuple(first.buffer, first.offset, first.bytes, second.buffer, second.offset, second.bytes);
 }
 
-std::vector<OperandPair> pairs_of(const std::vector<OperandBytes>& operands) {
-  std::vector<OperandPair> pairs;
+/// Pairs that several steps have become one.
+void join_equal(std::vector<OperandPair>& pairs) {
+  std::ranges::sort(pairs, {}, key_of);
+  std::size_t kept = 0;
+  for (std::size_t p = 1; p < pairs.size(); ++p) {
+    if (key_of(pairs[p]) == key_of(pairs[kept])) {
+      pairs[kept].steps += pairs[p].steps;
+    } else {
+      pairs[++kept] = pairs[p];
+    }
+  }
+  if (!pairs.empty()) pairs.resize(kept + 1);
+}
+
+void add_pairs(const std::vector<OperandParts>& operands, std::vector<OperandPair>& pairs) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (operands[i].buffer != operands[j].buffer) pairs.push_back({operands[j], operands[i]});
+      for (const OperandBytes& one : operands[i]) {
+        for (const OperandBytes& other : operands[j]) {
+          if (one.buffer < other.buffer) pairs.push_back({one, other});
+          if (other.buffer < one.buffer) pairs.push_back({other, one});
+        }
+      }
     }
   }
-  return pairs;
 }
 
-/// Pairs of operands in different buffers that share a bank wherever they lie.
-std::int64_t least_clashes(const std::vector<OperandBytes>& operands, const Banks& banks) {
+/// Pairs of operands in different buffers that share a bank wherever they lie. Of each operand the largest part counts.
+std::int64_t least_clashes(const std::vector<OperandParts>& operands, const Banks& banks) {
   std::vector<std::size_t> buffers;
   std::int64_t occupied = 0;
-  for (const OperandBytes& operand : operands) {
-    if (std::ranges::find(buffers, operand.buffer) != buffers.end()) continue;
-    buffers.push_back(operand.buffer);
-    occupied += (operand.bytes + banks.size - 1) / banks.size;
+  for (const OperandParts& operand : operands) {
+    const OperandBytes& part = *std::ranges::max_element(operand, {}, &OperandBytes::bytes);
+    if (std::ranges::find(buffers, part.buffer) != buffers.end()) continue;
+    buffers.push_back(part.buffer);
+    occupied += (part.bytes + banks.size - 1) / banks.size;
   }
   const std::int64_t count = std::ssize(buffers);
   const std::int64_t in_each = count / banks.count;
@@ -98,6 +100,51 @@ std::int64_t least_clashes(const std::vector<OperandBytes>& operands, const Bank
   const std::int64_t spread =
       fuller * (in_each + 1) * in_each / 2 + (banks.count - fuller) * in_each * (in_each - 1) / 2;
   return std::max<std::int64_t>(spread, occupied > banks.count && count > 1 ? 1 : 0);
+}
+
+/// The buffers of the memory that has banks, on one clock.
+struct InBanks {
+  std::vector<std::size_t> numbers{};                  ///< In the plan.
+  std::vector<std::optional<std::size_t>> index_of{};  ///< Of each buffer of the plan.
+  std::vector<Buffer> buffers{};
+  std::vector<Place> places{};
+};
+
+bool has_banks(const PlannedMemory& memory) { return memory.memory.role == MemoryRole::working; }
+
+/// Buffers that are where an earlier plan had them stay there.
+InBanks in_banks(const Plan& plan, const PlanOptions& options) {
+  const auto memory =
+      static_cast<std::size_t>(std::ranges::find_if(plan.memories, has_banks) - plan.memories.begin());
+  InBanks it{.index_of = std::vector<std::optional<std::size_t>>(plan.buffers.size())};
+  const KeptPlaces kept = kept_places(plan, options.near);
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.places[b].memory != memory) continue;
+    it.index_of[b] = it.numbers.size();
+    it.numbers.push_back(b);
+    it.buffers.push_back(plan.buffers[b]);
+    if (kept[b]) it.buffers.back().pinned = plan.places[b].offset;
+    it.places.push_back({0, plan.places[b].offset});
+  }
+  if (plan.clocks.size() == 1) return it;
+  auto together = on_one_clock(it.buffers, plan.clocks);
+  if (!together) throw UsageError("--banks: too many buffers of models that run at the same time");
+  it.buffers = std::move(*together);
+  return it;
+}
+
+/// The operands of each step that lie in the banks, by their number there.
+std::vector<std::vector<OperandParts>> operands_in(const InBanks& inside, const Plan& plan,
+                                                   std::span<const Input> inputs) {
+  std::vector<std::vector<OperandParts>> steps = operands_of(plan, inputs);
+  for (std::vector<OperandParts>& operands : steps) {
+    for (OperandParts& operand : operands) {
+      std::erase_if(operand, [&](const OperandBytes& it) { return !inside.index_of[it.buffer]; });
+      for (OperandBytes& part : operand) part.buffer = *inside.index_of[part.buffer];
+    }
+    std::erase_if(operands, [](const OperandParts& it) { return it.empty(); });
+  }
+  return steps;
 }
 
 class Spreader {
@@ -126,7 +173,9 @@ class Spreader {
   }
 
   [[nodiscard]] std::int64_t clashes(std::span<const Place> places) const {
-    return std::ranges::count_if(pairs_, [&](const OperandPair& it) { return clash(it, places); });
+    std::int64_t sum = 0;
+    for (const OperandPair& it : pairs_) sum += clash(it, places) ? it.steps : 0;
+    return sum;
   }
 
   /// Lowers the clashes to `least`, or as far as the passes and the deadline allow.
@@ -155,6 +204,7 @@ class Spreader {
  private:
   static constexpr int most_passes = 300;
   static constexpr std::int64_t work_of_bank = 1000;  ///< To find the place of a buffer in it.
+  static constexpr std::int64_t work_of_pair = 10;    ///< To see whether it clashes.
   static constexpr std::int64_t oil = 1;
   static constexpr std::int64_t oil_without_room = 10;
 
@@ -194,7 +244,7 @@ class Spreader {
     }
     for (const std::size_t b : order) {
       if (is_placed_[b]) continue;
-      deadline_.spend(work_of_bank * banks_.count);
+      deadline_.spend((work_of_bank + work_of_pair * std::ssize(pairs_with_[b])) * banks_.count);
       is_cut_short_ = deadline_.is_over();
       if (is_cut_short_) return std::nullopt;
       const std::optional<Bytes> offset = best_offset(b, taken, places);
@@ -216,7 +266,7 @@ class Spreader {
       for (const std::size_t p : pairs_with_[b]) {
         const std::size_t other =
             pairs_[p].first.buffer == b ? pairs_[p].second.buffer : pairs_[p].first.buffer;
-        if (is_placed_[other] && clash(pairs_[p], places)) ++added;
+        if (is_placed_[other] && clash(pairs_[p], places)) added += pairs_[p].steps;
       }
       if (!best || std::pair(added, offset) < *best) best = {added, offset};
     }
@@ -232,47 +282,63 @@ class Spreader {
   bool is_cut_short_ = false;
 };
 
+void expect_operands_of_banks(const Graph& graph) {
+  for (std::size_t g = 0; g < graph.subgraphs.size(); ++g) {
+    for (std::size_t o = 0; o < graph.subgraphs[g].operators.size(); ++o) {
+      const Operator& op = graph.subgraphs[g].operators[o];
+      const std::size_t operands = op.inputs.size() + op.outputs.size();
+      if (operands > most_operands)
+        throw UsageError(fmt::format("--banks: {} has {} operands, expected at most {}",
+                                     describe(graph, g, o), operands, most_operands));
+    }
+  }
+}
+
 }  // namespace
 
 void expect_options_of_banks(std::span<const Input> inputs, const PlanOptions& options) {
   if (!options.banks) return;
   const auto& [count, size] = *options.banks;
-  if (inputs.size() != 1 || std::holds_alternative<Problem>(inputs[0].content))
-    throw UsageError("--banks is for one model");
-  if (options.stream) throw UsageError("--banks and --stream cannot be combined");
-  if (!options.near.empty()) throw UsageError("--banks and --near cannot be combined");
+  for (const Input& input : inputs) {
+    if (std::holds_alternative<Problem>(input.content))
+      throw UsageError("--banks: a buffer list does not say who reads and writes");
+  }
   if (options.solve.strategy == "slots")
     throw NotApplicable("slots", "chooses offsets in pools of equal slots: it knows no banks");
   if (count < 1 || count > most_banks || size < 1)
     throw UsageError(
         fmt::format("--banks: {} of {} bytes, expected 1 to {} of at least 1 byte", count, size, most_banks));
-  if (options.memories.size() != 1 || options.memories[0].capacity != base::checked_multiply(count, size))
-    throw UsageError("--banks: the plan must have one memory, of the size of all banks");
-  const auto& graph = std::get<Graph>(inputs[0].content);
-  for (std::size_t o = 0; o < graph.subgraphs[0].operators.size(); ++o) {
-    const Operator& op = graph.subgraphs[0].operators[o];
-    if (!op.bodies.empty()) throw UsageError(fmt::format("--banks: {} has bodies", describe(graph, 0, o)));
-    if (op.inputs.size() + op.outputs.size() > most_operands)
-      throw UsageError(fmt::format("--banks: {} has {} operands, expected at most {}", describe(graph, 0, o),
-                                   op.inputs.size() + op.outputs.size(), most_operands));
-  }
+  const auto memory = std::ranges::find(options.memories, MemoryRole::working, &Memory::role);
+  if (memory == options.memories.end() || memory->capacity != base::checked_multiply(count, size))
+    throw UsageError("--banks: the fastest memory must have the size of all banks");
+  for (const Input& input : inputs) expect_operands_of_banks(std::get<Graph>(input.content));
 }
 
 std::optional<BankUse> spread_over_banks(Plan& plan, std::span<const Input> inputs,
                                          const PlanOptions& options, const base::Deadline& deadline) {
   const Banks& banks = *options.banks;
+  InBanks inside = in_banks(plan, options);
   std::vector<OperandPair> pairs;
+  std::size_t next_join = most_pairs;
   BankUse use;
-  for (const std::vector<OperandBytes>& operands : operands_of(plan, std::get<Graph>(inputs[0].content))) {
-    std::ranges::move(pairs_of(operands), std::back_inserter(pairs));
+  for (const std::vector<OperandParts>& operands : operands_in(inside, plan, inputs)) {
+    const std::size_t before = pairs.size();
+    add_pairs(operands, pairs);
+    use.pairs += std::ssize(pairs) - static_cast<std::int64_t>(before);
     use.least_clashes += least_clashes(operands, banks);
+    if (pairs.size() < next_join) continue;
+    join_equal(pairs);
+    if (pairs.size() > most_pairs) throw UsageError("--banks: the steps have too many pairs of operands");
+    next_join = pairs.size() + most_pairs;
   }
-  use.pairs = std::ssize(pairs);
-  Spreader spreader(plan.buffers, std::move(pairs), banks, deadline);
-  spreader.spread(plan.places, use.least_clashes);
+  join_equal(pairs);
+  Spreader spreader(inside.buffers, std::move(pairs), banks, deadline);
+  spreader.spread(inside.places, use.least_clashes);
   plan.interrupted = plan.interrupted || spreader.is_cut_short();
-  if (!spreader.fits(plan.places)) return std::nullopt;
-  use.clashes = spreader.clashes(plan.places);
+  if (!spreader.fits(inside.places)) return std::nullopt;
+  use.clashes = spreader.clashes(inside.places);
+  for (std::size_t i = 0; i < inside.numbers.size(); ++i)
+    plan.places[inside.numbers[i]].offset = inside.places[i].offset;
   plan.slots.clear();  // of a plan by `auto`; the places are as good without their pools
   renew_peaks(plan);
   return use;

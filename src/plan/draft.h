@@ -27,7 +27,7 @@ struct Draft {
 /// has all memories of the plan; those for weights stay empty. Throws Error if the cost overflows.
 [[nodiscard]] Plan finish(Draft draft, const std::vector<Memory>& memories);
 
-/// Derives peaks again after buffers have got other offsets. For plans of one clock, without pools of slots.
+/// Derives peaks again after buffers have got other offsets. For plans without pools of slots.
 void renew_peaks(Plan& plan);
 
 /// Whether each memory holds what the plan puts there.

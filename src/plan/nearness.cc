@@ -7,7 +7,8 @@
 //     all wanted -> too high -> larger half  -> fits, pinned
 //                               smaller half -> too high -> ... -> one buffer that moves
 //
-// Of two buffers whose old places are in conflict now, the larger one is tried first.
+// Of two buffers whose old places are in conflict now, the larger one is tried first. Buffers of networks that run at
+// the same time are packed on one clock (one_clock.cc).
 //
 // Cost: one packing if all can stay, and about log(buffers) for each that moves. They share the time limit.
 
@@ -24,6 +25,7 @@
 #include "pack/occupancy.h"
 #include "pack/solve.h"
 #include "plan/draft.h"
+#include "plan/one_clock.h"
 #include "stowage/error.h"
 
 namespace stowage::plan {
@@ -141,11 +143,31 @@ class Keeper {
 
 using OldPlaces = std::map<std::pair<std::string_view, std::string_view>, Bytes>;  ///< By memory and buffer.
 
+OldPlaces old_places(std::span<const NearPlace> near) {
+  OldPlaces old;
+  for (const NearPlace& place : near) old[{place.memory, place.buffer}] = place.offset;
+  return old;
+}
+
+/// On one clock.
+std::vector<Buffer> buffers_in(const Plan& plan, std::size_t memory) {
+  std::vector<Buffer> buffers;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.places[b].memory != memory) continue;
+    buffers.push_back(plan.buffers[b]);
+    buffers.back().memories.clear();
+  }
+  if (plan.clocks.size() == 1) return buffers;
+  auto together = on_one_clock(buffers, plan.clocks);
+  if (!together) throw UsageError("--near: too many buffers of models that run at the same time");
+  return std::move(*together);
+}
+
 /// The places of a memory's buffers, near to the old ones.
 Nearness bring_memory_near(Plan& plan, std::size_t memory, const OldPlaces& old, const SolveOptions& options,
                            const base::Deadline& deadline) {
   const PlannedMemory& planned = plan.memories[memory];
-  Problem problem{.memories = {planned.memory}};
+  Problem problem{.buffers = buffers_in(plan, memory), .memories = {planned.memory}};
   problem.memories[0].capacity = std::max(planned.peak, planned.memory.capacity.value_or(0));
   std::vector<std::size_t> own;
   std::vector<Place> places;
@@ -155,8 +177,6 @@ Nearness bring_memory_near(Plan& plan, std::size_t memory, const OldPlaces& old,
     if (const auto wish = old.find({planned.memory.name, plan.buffers[b].id}); wish != old.end())
       wishes.push_back({own.size(), wish->second});
     own.push_back(b);
-    problem.buffers.push_back(plan.buffers[b]);
-    problem.buffers.back().memories.clear();
     places.push_back({0, plan.places[b].offset});
   }
   Keeper keeper(std::move(problem), std::move(places), options, deadline);
@@ -177,11 +197,8 @@ void expect_options_of_nearness(const PlanOptions& options) {
 }
 
 Nearness bring_near(Plan& plan, const PlanOptions& options, const base::Deadline& deadline) {
-  if (plan.clocks.size() > 1)
-    throw UsageError("--near: the plan has models or bodies that run at the same time");
   plan.slots.clear();  // of a plan by `auto`; the places are as good without their pools
-  OldPlaces old;
-  for (const NearPlace& place : options.near) old[{place.memory, place.buffer}] = place.offset;
+  const OldPlaces old = old_places(options.near);
   Nearness sum;
   for (std::size_t m = 0; m < plan.memories.size(); ++m) {
     if (plan.memories[m].memory.role != MemoryRole::working) continue;
@@ -194,6 +211,26 @@ Nearness bring_near(Plan& plan, const PlanOptions& options, const base::Deadline
   }
   renew_peaks(plan);
   return sum;
+}
+
+KeptPlaces kept_places(const Plan& plan, std::span<const NearPlace> near) {
+  const OldPlaces old = old_places(near);
+  KeptPlaces kept;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const auto place = old.find({plan.memories[plan.places[b].memory].memory.name, plan.buffers[b].id});
+    kept.push_back(place != old.end() && place->second == plan.places[b].offset);
+  }
+  return kept;
+}
+
+void count_kept(const Plan& plan, std::span<const NearPlace> near, Nearness& nearness) {
+  const KeptPlaces kept = kept_places(plan, near);
+  nearness.buffers_kept = nearness.bytes_kept = 0;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (!kept[b] || plan.memories[plan.places[b].memory].memory.role != MemoryRole::working) continue;
+    ++nearness.buffers_kept;
+    nearness.bytes_kept += plan.buffers[b].size;
+  }
 }
 
 }  // namespace stowage::plan

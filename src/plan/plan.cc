@@ -122,8 +122,10 @@ PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& opti
   plan::expect_options_of_banks(inputs, options);
   const bool is_replaced = !options.near.empty() || options.banks;  // offsets are chosen again
   PlanResult result{.plan = make(is_replaced ? deadline.part(0.5) : deadline)};
-  if (!options.near.empty()) result.nearness = plan::bring_near(result.plan, options, deadline);
+  if (!options.near.empty())
+    result.nearness = plan::bring_near(result.plan, options, options.banks ? deadline.part(0.5) : deadline);
   if (options.banks) result.bank_use = plan::spread_over_banks(result.plan, inputs, options, deadline);
+  if (result.nearness) plan::count_kept(result.plan, options.near, *result.nearness);
   result.plan.summary.seconds = base::Deadline::Seconds(deadline.now() - begin).count();
   result.outcome = plan::outcome_of(result.plan);
   result.faults = check(result.plan);

@@ -97,8 +97,6 @@ struct BlockChoice {
 BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, const Around& around,
                              const Deadline& deadline) {
   if (options.stream->blocks == StreamBlocks::none) return {};
-  if (around.keeps_state || !graph.ties.empty() || graph.subgraphs.size() > 1)
-    return {.left_out = {{Wish::blocks, "a network with bodies, or with state in the plan, has none", ""}}};
   const stream::InstanceOptions instances{
       .granule = granule_of(*options.stream), .io = ways_of(options)[0].io, .passed = around.passed};
   const stream::SplitChoice choice =

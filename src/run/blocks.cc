@@ -117,7 +117,9 @@ BlockNetwork::BlockNetwork(const Network& network, const Program& program, const
 }
 
 void BlockNetwork::add_details(const Network& network) {
-  auto& details = network_.details.emplace_back();
+  network_.details = network.details;  // those of bodies stay
+  auto& details = network_.details.at(0);
+  details.clear();
   for (const model::BlockOf& op : split_.operators) {
     details.push_back(network.details.at(0).at(op.of));
     Attributes& attributes = details.back().attributes;

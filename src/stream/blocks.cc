@@ -47,7 +47,8 @@ class Growing {
       }
     }
     const auto& outputs = graph.subgraphs[0].outputs;
-    is_output_.insert(outputs.begin(), outputs.end());
+    stay_whole_ = model::read_by_bodies(graph);
+    stay_whole_.insert(outputs.begin(), outputs.end());
   }
 
   /// The operators that are split with one along that axis.
@@ -73,7 +74,7 @@ class Growing {
     if (along == nullptr || !along->splits || own.folded || own.stateful || !own.after.empty()) return false;
     if (own.outputs.size() != 1 || !own.outputs[0] || !own.scratch.empty()) return false;
     const TensorId output = *own.outputs[0];
-    return graph_.tensors[output].kind == TensorKind::temporary && !is_output_.contains(output) &&
+    return graph_.tensors[output].kind == TensorKind::temporary && !stay_whole_.contains(output) &&
            axes_[output] != axis;
   }
 
@@ -160,7 +161,7 @@ class Growing {
   const Axes& axes_;
   std::vector<std::optional<std::size_t>> writer_;
   std::vector<std::vector<std::size_t>> readers_;
-  std::set<TensorId> is_output_{};
+  std::set<TensorId> stay_whole_{};
   Splits splits_{};
   std::vector<std::size_t> todo_{};
 };
@@ -199,7 +200,6 @@ bool add(const Splits& more, Splits& splits) {
 }  // namespace
 
 std::vector<Splits> block_choices(const Graph& graph, const ChosenAxes& chosen) {
-  if (graph.subgraphs.size() != 1) return {};
   const Axes axes = axes_of(graph, chosen);
   Growing growing(graph, axes);
   std::set<std::tuple<std::size_t, std::size_t, std::size_t>> seen;

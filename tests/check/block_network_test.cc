@@ -16,6 +16,7 @@
 
 #include "block_plans.h"
 #include "model/blocks.h"
+#include "rows_of_models.h"
 #include "stowage/graph.h"
 
 namespace stowage {
@@ -258,6 +259,37 @@ TEST(BlockNetwork, MutantsAreFound) {
     }
     EXPECT_GT(mutants, 5) << name;
   }
+}
+
+/// The network of blocks is made before the bodies are known.
+TEST(BlockNetwork, BodiesReadWholeTensors) {
+  Random random(7);
+  testing::ImageMaker images(random);
+  const TensorId x = images.add_tensor(TensorKind::input, {1, 4, 8, 4});
+  const TensorId y = images.apply("Relu", {x}, images.shape(x));
+  static_cast<void>(images.apply("Tanh", {y}, images.shape(x)));
+  Network network = images.take(0);
+  static_cast<void>(testing::add_if(x, network));
+  Blocks it{.graph = network.graph()};
+  it.network = model::split(it.graph, {{0, {.axis = 1, .bounds = {0, 2, 4}}}});
+  it.stored = model::stored(it.network);
+  EXPECT_EQ(fault_of(it), "");
+  Blocks other = it;
+  other.stored.subgraphs[1].operators[0].inputs[0] = y;
+  EXPECT_NE(fault_of(other), "") << "a body is changed";
+  other.graph.subgraphs[1].operators[0].inputs[0] = y;
+  EXPECT_NE(fault_of(other).find("a body reads"), std::string::npos) << fault_of(other);
+  other = it;
+  other.stored.subgraphs[1].outputs[0] = other.graph.subgraphs[1].outputs[0] = y;
+  EXPECT_NE(fault_of(other).find("a body reads"), std::string::npos) << fault_of(other);
+  other = it;
+  other.stored.subgraphs.pop_back();
+  EXPECT_NE(fault_of(other), "") << "a body is missing";
+  other = it;
+  for (Operator& op : other.operators()) {
+    if (!op.bodies.empty()) op.inputs.push_back(x);
+  }
+  EXPECT_NE(fault_of(other).find("has bodies"), std::string::npos) << fault_of(other);
 }
 
 }  // namespace

@@ -51,6 +51,17 @@ TEST(CliNotes, BanksThatDoNotHoldThePlanHaveNoPairs) {
   expect_says(large.output, {"banks: 0 of 4 pairs of operands share a bank; at least 0 must"});
 }
 
+TEST(CliNotes, BanksSayTheSizeOfTheFastestMemory) {
+  const ProcessResult own = planned("net.json", {"--banks", "3x64", "--memory", "SRAM", "--memory", "PSRAM"});
+  EXPECT_EQ(own.status, done) << own.errors;
+  expect_says(own.output, {"pairs of operands share a bank"});
+  const ProcessResult same = planned("net.json", {"--banks", "3x64", "--capacity", "192"});
+  EXPECT_EQ(same.status, done) << same.errors;
+  const ProcessResult other = planned("net.json", {"--banks", "3x64", "--memory", "SRAM=200"});
+  EXPECT_EQ(other.status, wrong_usage);
+  expect_says(other.errors, {"3 banks of 64 bytes are 192 bytes, but memory 'SRAM' has 200"});
+}
+
 TEST(CliNotes, ASizeIsNoNameOfAMemory) {
   struct Case {
     const char* given;

@@ -132,7 +132,7 @@ TEST(Banks, HaveFewClashesAndATrueBound) {
   EXPECT_GT(at_bound, plans / 2);
 }
 
-TEST(Banks, AreForOneModelInOneMemoryOfTheirSize) {
+TEST(Banks, AreForModelsInAMemoryOfTheirSize) {
   const Input model{.content = small_network(1)};
   const Input list{.content = testing::problem_of({testing::whole("a", 4, 0, 2)})};
   const PlanOptions options = options_for({2, 64});
@@ -141,9 +141,11 @@ TEST(Banks, AreForOneModelInOneMemoryOfTheirSize) {
   PlanOptions of_another_size = options;
   of_another_size.memories[0].capacity = 127;
   EXPECT_THROW((void)make_plan(model, of_another_size), UsageError);
-  PlanOptions by_rows = options;
-  by_rows.stream.emplace();
-  EXPECT_THROW((void)make_plan(model, by_rows), UsageError);
+  PlanOptions of_weights = options;
+  of_weights.memories.insert(of_weights.memories.begin(), {.name = "flash", .role = MemoryRole::weights});
+  EXPECT_NO_THROW((void)make_plan(model, of_weights));
+  std::swap(of_weights.memories[0].role, of_weights.memories[1].role);
+  EXPECT_THROW((void)make_plan(model, of_weights), UsageError) << "the working memory has no banks";
   oracle::Sketch concat;
   std::vector<std::string> many(256, "x");
   concat.subgraph({"x"}, {"y"});
@@ -154,9 +156,6 @@ TEST(Banks, AreForOneModelInOneMemoryOfTheirSize) {
     EXPECT_THROW((void)make_plan(model, wrong), UsageError);
   }
   for (const Comparison& it : compare(model, options)) EXPECT_TRUE(it.faults.empty()) << it.strategy;
-  PlanOptions near = options;
-  near.near = {{"arena", "t0", 0}};
-  EXPECT_THROW((void)make_plan(model, near), UsageError);
 }
 
 }  // namespace

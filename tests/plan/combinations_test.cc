@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -137,11 +138,17 @@ Network network_of(const std::string& name, const Features& wanted) {
     tie = StateTie{.output = images.apply("Relu", {sum}, images.shape(x)), .input = old_state};
     static_cast<void>(images.apply("Tanh", {y}, images.shape(x)));
   }
+  TensorId of_bodies = y;  // small: bodies run as wholes, and the rest is what counts
+  if (wanted.contains(Feature::bodies)) {
+    static_cast<void>(images.apply("Neg", {y}, images.shape(x)));
+    of_bodies =
+        images.apply("MaxPool", {y}, {1, 2, 6, 1}, {{"kernel_shape", Shape{4, 4}}, {"strides", Shape{4, 4}}});
+  }
   Network network = images.take(0);
   network.input.info.name = name;
   auto& graph = std::get<Graph>(network.input.content);
   if (tie) graph.ties.push_back(*tie);
-  if (wanted.contains(Feature::bodies)) static_cast<void>(testing::add_if(y, network));
+  if (wanted.contains(Feature::bodies)) static_cast<void>(testing::add_if(of_bodies, network));
   if (wanted.contains(Feature::open_sizes)) {
     for (Tensor& tensor : graph.tensors) {
       const bool is_image = tensor.shape && tensor.shape->size() == 4 && !is_constant(tensor.kind);
@@ -158,13 +165,14 @@ struct Case {
   PlanOptions options{};
 };
 
-/// The last output of a network that is no state.
+/// The last output of a network that is an image like its input, and no state.
 std::string fed_output(const Network& network) {
   const Graph& graph = network.graph();
   for (const TensorId t : graph.subgraphs[0].outputs) {
     const bool is_tied =
         std::ranges::any_of(graph.ties, [&](const StateTie& tie) { return tie.output == t; });
-    if (!is_tied) return network.input.info.name + "." + graph.tensors[t].name;
+    const bool is_image = graph.tensors[t].shape == graph.tensors[graph.subgraphs[0].inputs[0]].shape;
+    if (!is_tied && is_image) return network.input.info.name + "." + graph.tensors[t].name;
   }
   return "";
 }
@@ -200,7 +208,8 @@ Case case_of(const Features& wanted) {
     options.states = {{"a." + first.tensors[first.ties.at(0).output].name,
                        "b." + second.tensors[second.ties.at(0).input].name}};
   }
-  options.solve.effort = streams(wanted) ? 1000 * std::ssize(it.networks) : 200;
+  const std::int64_t effort_of_rows = wants(Feature::blocks) ? 4000 : 1000;
+  options.solve.effort = streams(wanted) ? effort_of_rows * std::ssize(it.networks) : 200;
   options.alignment = 4;
   if (streams(wanted)) {
     options.stream.emplace();
@@ -339,8 +348,11 @@ void complete(const Features& wanted, Case& it) {
                                earlier.places[b].offset});
   if (wants(Feature::capacity)) it.options.memories[0].capacity = earlier.memories[0].peak + 64;
   if (!wants(Feature::banks)) return;
-  it.options.banks = Banks{.count = 4, .size = earlier.summary.peak};
-  it.options.memories[0].capacity = 4 * earlier.summary.peak;
+  constexpr std::int64_t count = 4;
+  Memory& memory = it.options.memories[0];
+  it.options.banks =
+      Banks{.count = count, .size = memory.capacity.value_or(earlier.summary.peak + 256) / count};
+  memory.capacity = count * it.options.banks->size;
 }
 
 /// Packages that are built and run together.
@@ -351,10 +363,15 @@ struct Generated {
 
 std::string generate(const Features& wanted, const Case& it, Generated& all) {
   const std::string name = "m" + std::to_string(all.packages.count());
-  const PlannedPackage made = plan_package(it.networks, it.options, {.name = name});
+  std::string refused;  // what was planned first
+  const auto note = [&](std::string_view why, std::string_view) {
+    if (refused.empty()) refused = why;
+  };
+  const PlannedPackage made = plan_package(it.networks, it.options, {.name = name}, note);
   if (made.package.files.empty()) return made.no_rows.empty() ? "the plan has faults" : made.no_rows;
   for (const Feature feature : wanted) {
-    if (const std::string lack = lack_of(feature, it, made.planned); !lack.empty()) return lack;
+    if (const std::string lack = lack_of(feature, it, made.planned); !lack.empty())
+      return refused.empty() ? lack : refused;
   }
   for (const Network& network : it.networks)
     all.packages.add(it.networks.size() == 1 ? name : name + "_" + network.input.info.name, made.package);
