@@ -204,7 +204,7 @@ std::string real_constant(Writer& writer, std::size_t i) {
   if (!writer.signature().has_input(i)) return "NULL";
   static_cast<void>(constant_data(writer, i));
   if (writer.signature().inputs[i]->dtype != DType::float32) refuse("input {} is not float32", i);
-  return writer.sources().constant(*writer.op().inputs[i]);
+  return writer.stores(i, i == 1 ? "weights" : "bias", writer.sources().constant(*writer.op().inputs[i]));
 }
 
 namespace {

@@ -6,7 +6,8 @@
 //
 // Pieces that a table has already are not stored again. Cost: steps * longest piece, and a search in the table.
 //
-// An operator that computes rows again has a list of its row blocks, in the order of its steps.
+// An operator that computes rows again has a list of its row blocks, in the order of its steps. So have the copies of a
+// tensor whose rows move between memories.
 //
 // A plan that follows an affine schedule needs no table: see loops.cc.
 
@@ -54,11 +55,33 @@ std::int64_t granule_of(const Network& network, const Plan& plan) {
   return std::ranges::all_of(all, is_block) ? most : 1;
 }
 
+/// The rows of each copy of a tensor, if copies are blocks of so many rows; else 1. By tensor.
+std::map<std::size_t, std::int64_t> granules_of_copies(const Plan& plan) {
+  std::map<std::size_t, std::vector<RowRange>> all;
+  for (const Step& step : plan.clocks[0].steps)
+    if (const auto* const copy = std::get_if<Copy>(&step); copy != nullptr && copy->rows)
+      all[copy->tensor].push_back(*copy->rows);
+  std::map<std::size_t, std::int64_t> granules;
+  for (const auto& [tensor, copies] : all) {
+    std::int64_t most = 1;
+    for (const RowRange& it : copies) most = std::max(most, it.end - it.begin);
+    const std::int64_t extent = (*plan.tensors[tensor].tensor.shape)[copies[0].axis];
+    const bool are_blocks = std::ranges::all_of(copies, [&](const RowRange& it) {
+      return it.begin % most == 0 && it.end == std::min(it.begin + most, extent);
+    });
+    granules[tensor] = are_blocks ? most : 1;
+  }
+  return granules;
+}
+
 /// Collects steps and checks that row blocks ascend.
 class Collector {
  public:
   Collector(const Network& network, const Plan& plan)
-      : network_(network), plan_(plan), granule_(granule_of(network, plan)) {
+      : network_(network),
+        plan_(plan),
+        granule_(granule_of(network, plan)),
+        granules_of_copies_(granules_of_copies(plan)) {
     result_.granule = granule_;
   }
 
@@ -86,9 +109,26 @@ class Collector {
     count({0, known->second}, run.rows, extent, at);
   }
 
+  /// By rows, all copies of a tensor are one function, which is told which rows they move.
   void add(const Copy& copy, Position at) {
-    sequence_.emplace_back(0, result_.operators.size());
-    result_.operators.push_back({.position = at, .copy = copy});
+    const auto [known, is_new] = copies_.try_emplace(copy.tensor, result_.operators.size());
+    if (is_new || !is_streamed(plan_)) {
+      known->second = result_.operators.size();
+      StepKind kind{.position = at, .copy = copy};
+      const std::int64_t extent = extent_of(copy.tensor, copy.rows);
+      if (copy.rows) kind.granule = granules_of_copies_.at(copy.tensor);
+      if (copy.rows && kind.granule < extent) kind.axis = copy.rows->axis;
+      result_.operators.push_back(kind);
+    }
+    const std::size_t number = known->second;
+    const StepKind& kind = result_.operators[number];
+    if (kind.copy->rows.has_value() != copy.rows.has_value())
+      refuse_plan("moves a tensor by rows and as a whole");
+    const RowRange range = copy.rows.value_or(RowRange{0, 0, 1});
+    for (std::int64_t begin = range.begin; begin < range.end; begin += kind.granule) {
+      if (kind.axis) result_.moved[number].push_back(static_cast<std::uint16_t>(begin / kind.granule));
+      sequence_.push_back({{0, number}, at});
+    }
   }
 
   void add(TensorId tensor, bool is_input, const std::optional<RowRange>& rows, Position at) {
@@ -121,8 +161,11 @@ class Collector {
         refuse_plan("hands over or sums up rows again");
       result_.repeats.emplace(kind.op, std::move(done));
     }
-    for (const auto& [is_port, number] : sequence_)
-      result_.steps.push_back(is_port == 1 ? result_.operators.size() + place[number] : number);
+    for (const auto& [number, at] : sequence_) {
+      const auto& [is_port, own] = number;
+      result_.steps.push_back(is_port == 1 ? result_.operators.size() + place[own] : own);
+      result_.positions.push_back(at);
+    }
     return std::move(result_);
   }
 
@@ -164,18 +207,20 @@ class Collector {
     for (std::int64_t begin = range.begin; begin < range.end; begin += granule_) {
       done.blocks.push_back(begin / granule_);
       done.positions.push_back(at);
-      sequence_.push_back(number);
+      sequence_.push_back({number, at});
     }
   }
 
   const Network& network_;
   const Plan& plan_;
   std::int64_t granule_;
+  std::map<std::size_t, std::int64_t> granules_of_copies_;
+  std::map<std::size_t, std::size_t> copies_{};  ///< Their number, by tensor.
   std::map<std::pair<std::size_t, bool>, std::size_t>
       operators_{};  ///< By operator, and whether to sum first.
   std::map<std::pair<TensorId, bool>, std::size_t> ports_{};
   std::map<Number, Repeats> done_{};
-  std::vector<Number> sequence_{};
+  std::vector<std::pair<Number, Position>> sequence_{};
   Schedule result_{};
 };
 
@@ -210,9 +255,8 @@ Schedule schedule_of(const Network& network, const Plan& plan) {
     } else if (const auto* const leave = std::get_if<Leave>(&steps[s])) {
       collector.add(leave->tensor, false, leave->rows, at);
     } else if (const auto* const copy = std::get_if<Copy>(&steps[s])) {
-      if (is_streamed(plan))
-        refuse_plan("streams and moves tensors between memories, for which no C is generated");
-      collector.add(*copy, at);
+      const bool is_part = is_constant(plan.tensors[copy->tensor].tensor.kind) && (copy->rows || copy->block);
+      if (!is_part) collector.add(*copy, at);  // parts of constants are read where they lie
     } else {
       refuse_plan("runs operators at the same time, for which no C is generated");
     }
@@ -225,6 +269,17 @@ std::string Schedule::counter() const {
   std::size_t most = 0;
   for (const std::size_t step : steps) most = std::max(most, ++blocks[step]);
   return most <= std::numeric_limits<std::uint8_t>::max() ? "uint8_t" : "uint16_t";
+}
+
+void Schedule::keep_steps(const std::vector<std::size_t>& kept) {
+  std::vector<std::size_t> numbers;
+  std::vector<Position> at;
+  for (const std::size_t step : kept) {
+    numbers.push_back(steps[step]);
+    at.push_back(positions[step]);
+  }
+  steps = std::move(numbers);
+  positions = std::move(at);
 }
 
 PeriodicTable periodic(const std::vector<std::size_t>& steps) {
