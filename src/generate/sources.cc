@@ -271,11 +271,13 @@ std::pair<std::string, Bytes> Sources::definitions_of_moving() const {
                          numbers.size(), initialiser(DType::uint16, std::as_bytes(std::span(numbers))));
     };
     text += fmt::format("/* Stays of {}. */\n", in_comment(plan_.tensors[tensor].tensor.name));
-    text += array("first_stays", 16, first) + array("ends", 16, until) + array("memories", 8, in);
+    const bool has_lists = until.size() > own.blocks.size();
+    if (has_lists) text += array("first_stays", 16, first) + array("ends", 16, until);
+    text += array("memories", 8, in);
     text += fmt::format(
-        "static const stowage_moving moving_{0} = {{first_stays_of_{0}, ends_of_{0}, memories_of_{0}, {1}, "
-        "{2}, {3}, {4}}};\n",
-        tensor, places, own.row_bytes, own.granule, own.rows);
+        "static const stowage_moving moving_{0} = {{{1}, memories_of_{0}, {2}, {3}, {4}, {5}}};\n", tensor,
+        has_lists ? fmt::format("first_stays_of_{0}, ends_of_{0}", tensor) : "NULL, NULL", places,
+        own.row_bytes, own.granule, own.rows);
     bytes += bytes_of_each;
   }
   return {text, bytes};

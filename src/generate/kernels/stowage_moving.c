@@ -6,7 +6,9 @@
 
 /* The number of the stay that a block is in. */
 static uint32_t stay_of(const stowage_moving *moving, int32_t now, int32_t block) {
-  uint32_t stay = moving->first[block];
+  uint32_t stay = (uint32_t)block;
+  if (moving->first == NULL) return stay;
+  stay = moving->first[block];
   while (stay + 1U < moving->first[block + 1] && moving->until[stay] <= now) stay++;
   return stay;
 }

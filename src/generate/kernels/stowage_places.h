@@ -73,7 +73,8 @@ void stowage_window_again(uint8_t *const *memory, const stowage_again *again, in
                           int32_t taps, int32_t dilation, const void **rows);
 
 /* Rows that move between memories, in blocks of `granule` rows. Block b has the stays first[b] to first[b + 1] - 1, one
- * after the other; it leaves stay k when until[k] steps have run. Its place is row k of places[in[k]]. */
+ * after the other; it leaves stay k when until[k] steps have run. Without these
+ * lists each block has one stay. Its place is row k of places[in[k]]. */
 typedef struct {
   const uint16_t *first;
   const uint16_t *until;
