@@ -203,5 +203,38 @@ TEST(GenerateMoves, BesideState) {
   attempts.expect_right();
 }
 
+/// A chain of convolutions and a sum of its begin and its end: rows wait long.
+Network with_a_skip(Random& random, const std::string& name) {
+  const Shape image{1, 2, 24, 8};
+  ImageMaker images(random);
+  const TensorId first = images.apply("Relu", {images.add_tensor(TensorKind::input, image)}, image);
+  TensorId x = first;
+  for (int i = 0; i < 6; ++i)
+    x = images.apply("Conv", {x, images.weight({2, 2, 3, 1})}, image,
+                     {{"pads", std::vector<std::int64_t>{1, 0, 1, 0}}});
+  x = images.apply("Add", {x, first}, image);
+  static_cast<void>(images.apply("Add", {x, first}, image));
+  Network network = images.take(0);
+  network.input.info.name = name;
+  return network;
+}
+
+TEST(GenerateMoves, RowsOfModelsInTurn) {
+  Random random(8);
+  const std::vector<Network> networks{with_a_skip(random, "a"), with_a_skip(random, "b")};
+  PlanOptions options = by_rows(Io::rows);
+  options.stream->layout = StreamLayout::granules;
+  options.solve.effort = 1000;
+  options.memories = {{.name = "SRAM", .capacity = 420}, {.name = "PSRAM", .cost = 10}};
+  options.moves = Moves::allowed;
+  const Plan plan = make_plan(std::vector{networks[0].input, networks[1].input}, options).plan;
+  EXPECT_GT(copies_in(plan), 0);
+  const Package package = generate_package(networks, plan, {.name = "two", .cases = 2});
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  for (const Network& network : networks) packages.add("two_" + network.input.info.name, package);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
 }  // namespace
 }  // namespace stowage
