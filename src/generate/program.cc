@@ -139,7 +139,8 @@ std::string table_text(const Model& model) {
                                       : "n";
     text += fmt::format("    case {}: {}(memory{}{}{}{}); break;\n", i, model.functions[i].name,
                         model.functions[i].part, model.functions[i].reads_done ? ", done" : "",
-                        model.functions[i].reads_now ? ", now" : "", kind.axis ? ", " + n : "");
+                        model.functions[i].reads_now ? ", now" : "",
+                        kind.axis ? ", " + n + (kind.adds_parts ? ", n" : "") : "");
   }
   const bool reads_n =
       std::ranges::any_of(model.schedule.operators, [](const StepKind& it) { return it.axis.has_value(); });

@@ -87,26 +87,29 @@ class Collector {
 
   void add(const Run& run, Position at) {
     if (run.path.size() != 2) return add_to_body(run, at);
-    if (run.part) refuse_plan("adds parts of rows (--recompute), for which no C is generated");
     const Operator& op = network_.graph().subgraphs[0].operators[run.path[1]];
     StepKind kind{.op = run.path[1],
                   .sums = run.sums,
                   .carry = run.carry,
+                  .adds_parts = run.part.has_value(),
                   .is_first_pass = run.sums && summed_first(op, run.rows->axis) != nullptr,
                   .granule = granule_,
                   .position = at};
     // An operator that runs as a whole may have no output.
     const std::int64_t extent =
         run.rows ? extent_of((run.sums ? op.inputs : op.outputs).at(0).value(), run.rows) : 1;
-    if (run.rows && (extent > 1 || run.sums)) kind.axis = run.rows->axis;
-    kind.is_one_step = extent <= granule_;
+    if (run.rows && (extent > 1 || run.sums || run.part)) kind.axis = run.rows->axis;
+    kind.is_one_step = extent <= granule_ && !run.part;
     const auto [known, is_new] =
         operators_.try_emplace({run.path[1], kind.is_first_pass}, result_.operators.size());
     if (is_new) result_.operators.push_back(kind);
     const StepKind& own = result_.operators[known->second];
-    if (own.axis != kind.axis || own.sums != kind.sums || own.carry != kind.carry)
+    if (own.axis != kind.axis || own.sums != kind.sums || own.carry != kind.carry ||
+        own.adds_parts != kind.adds_parts)
       refuse_plan("runs an operator in two ways");
-    count({0, known->second}, run.rows, extent, at);
+    const Number number{0, known->second};
+    count(number, run.rows, extent, at);
+    if (run.part) add_part(number, *run.rows, *run.part);
   }
 
   /// By rows, all copies of a tensor are one function, which is told which rows they move.
@@ -153,9 +156,9 @@ class Collector {
     }
     result_.ports = std::move(sorted);
     for (auto& [number, done] : done_) {
-      if (std::ranges::adjacent_find(done.blocks, [](auto a, auto b) { return b != a + 1; }) ==
-          done.blocks.end())
-        continue;
+      const bool ascends = std::ranges::adjacent_find(
+                               done.blocks, [](auto a, auto b) { return b != a + 1; }) == done.blocks.end();
+      if (ascends && done.parts.empty()) continue;
       const StepKind& kind = result_.operators[number.second];
       if (number.first == 1 || kind.sums || kind.carry || !kind.axis)
         refuse_plan("hands over or sums up rows again");
@@ -195,9 +198,19 @@ class Collector {
     return rows ? (*plan_.tensors[tensor].tensor.shape)[rows->axis] : 1;
   }
 
+  /// Of all blocks of a step. Parts of the same rows ascend.
+  void add_part(const Number& number, const RowRange& rows, const RowRange& part) {
+    std::vector<AddedPart>& parts = done_.at(number).parts;
+    const auto last = last_rows_.find(number);
+    const bool goes_on = last != last_rows_.end() && last->second == rows && parts.back().end <= part.begin;
+    last_rows_.insert_or_assign(number, rows);
+    parts.resize(done_.at(number).blocks.size(), {part.begin, part.end, !goes_on});
+  }
+
   void count(const Number& number, const std::optional<RowRange>& rows, std::int64_t extent, Position at) {
-    Repeats& done = done_.try_emplace(number, Repeats{number.second, granule_, rows ? rows->axis : 0, {}, {}})
-                        .first->second;
+    Repeats& done =
+        done_.try_emplace(number, Repeats{number.second, granule_, rows ? rows->axis : 0, {}, {}, {}})
+            .first->second;
     if (!rows && !done.blocks.empty())
       refuse_plan(fmt::format("runs {} again as a whole, for which no C is generated",
                               number.first == 1
@@ -220,6 +233,7 @@ class Collector {
       operators_{};  ///< By operator, and whether to sum first.
   std::map<std::pair<TensorId, bool>, std::size_t> ports_{};
   std::map<Number, Repeats> done_{};
+  std::map<Number, RowRange> last_rows_{};  ///< Of the last step that adds parts.
   std::vector<std::pair<Number, Position>> sequence_{};
   Schedule result_{};
 };

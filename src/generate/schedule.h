@@ -29,7 +29,7 @@ struct Schedule {
   std::vector<Position> positions{};  ///< Of the steps, in the plan.
   /// The row blocks that copies of a tensor move, by their number: the k-th step moves block moved[k].
   std::map<std::size_t, std::vector<std::uint16_t>> moved{};
-  /// Operators that compute some row blocks again, or not in their order, by their index in the subgraph. For these
+  /// Operators that compute some row blocks again, in parts, or not in their order, by their index in the subgraph. For these
   /// the k-th step is row block blocks[k].
   std::map<std::size_t, Repeats> repeats{};
 

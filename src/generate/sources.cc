@@ -78,8 +78,11 @@ void Sources::need(std::string_view kernel) {
 void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter) {
   counter_ = counter;
   for (const auto& [op, steps] : repeats) {
-    const std::set<std::int64_t> different(steps.blocks.begin(), steps.blocks.end());
-    if (different.size() < steps.blocks.size())  // else they only are in another order
+    std::vector<std::int64_t> begun;  // rows that are added up are computed once
+    for (std::size_t k = 0; k < steps.blocks.size(); ++k)
+      if (steps.parts.empty() || steps.parts[k].is_first) begun.push_back(steps.blocks[k]);
+    const std::set<std::int64_t> different(begun.begin(), begun.end());
+    if (different.size() < begun.size())  // else they only are in another order
       for (const auto& output : network_.graph().subgraphs[0].operators[op].outputs)
         if (output) repeats_.emplace(*output, steps);
     const std::vector<std::uint16_t> blocks(steps.blocks.begin(), steps.blocks.end());
@@ -89,6 +92,16 @@ void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const s
     definitions_of_again_ += fmt::format("static const uint16_t blocks_{}[{}] = {{\n{}}};\n", op,
                                          blocks.size(), initialiser(DType::uint16, bytes));
     bytes_of_again_ += static_cast<Bytes>(bytes.size());
+    if (steps.parts.empty()) continue;
+    constexpr Bytes bytes_of_a_part = 6;
+    bytes_of_again_ += std::ssize(steps.parts) * bytes_of_a_part;
+    std::string parts;
+    for (const AddedPart& part : steps.parts)
+      parts += fmt::format("{}{{{}, {}, {}}}", parts.empty() ? "" : ", ", part.begin, part.end,
+                           part.is_first ? 1 : 0);
+    definitions_of_again_ += wrapped(fmt::format(
+        "/* The rows that these steps add. */\nstatic const stowage_part parts_{}[{}] = {{{}}};\n", op,
+        steps.parts.size(), parts));
   }
 }
 

@@ -221,6 +221,7 @@ struct StepKind {
   std::optional<std::size_t> axis{};  ///< It runs by rows along this axis.
   std::optional<Sums> sums{};         ///< Then its rows are those of the first input.
   std::optional<Sums> carry{};        ///< What it carries from row to row.
+  bool adds_parts = false;            ///< Its steps add some rows of its input to rows of its output.
   bool is_first_pass = false;  ///< Its rows only add to sums, with which a second pass makes the output.
   std::int64_t granule = 1;    ///< Rows of a step.
   bool is_one_step = false;    ///< One step computes all rows.

@@ -36,6 +36,13 @@ struct RowPlace {
   std::vector<std::uint16_t> slots{};
 };
 
+/// The rows of its input that a step adds to those of its output; the first one begins them.
+struct AddedPart {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool is_first = true;
+};
+
 /// The steps of an operator that computes some row blocks again, or not in their order. Each of them is a version of
 /// these rows.
 struct Repeats {
@@ -44,6 +51,7 @@ struct Repeats {
   std::size_t axis = 0;                ///< Of the rows of its outputs.
   std::vector<std::int64_t> blocks{};  ///< In the order of the steps.
   std::vector<Position> positions{};   ///< Of the steps.
+  std::vector<AddedPart> parts{};      ///< Of the steps, if they add parts of rows; else empty.
 };
 
 /// The place of a whole tensor in a buffer at a position.

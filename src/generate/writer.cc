@@ -357,7 +357,8 @@ Function Writer::take() {
   const bool is_step = kind_.axis.has_value();
   const bool is_single = rows_ == 1 && !is_step;
   const bool has_loop = rows_ && !is_single && (!is_step || kind_.granule > 1);
-  const std::string_view step = kind_.granule > 1 ? ", int32_t block" : ", int32_t y";
+  const std::string step = std::string(kind_.granule > 1 ? ", int32_t block" : ", int32_t y") +
+                           (kind_.adds_parts ? ", int32_t step" : "");
   const std::string done =
       (function_.reads_done ? fmt::format(", const {} *done", sources_.counter()) : std::string()) +
       (function_.reads_now ? ", int32_t now" : "");
@@ -482,6 +483,7 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   const auto found = table.find(op.type);
   if (!is_extern && found == table.end()) refuse("there is no generated kernel for {}", op.type);
   if (!is_extern) expect_outputs(sources, op, found->second);
+  if (kind.adds_parts && (is_extern || op.type != "Conv")) refuse("it adds parts of rows");
   Writer writer(sources, kind);
   if (is_extern) {
     emit_extern(writer);

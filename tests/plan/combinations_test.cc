@@ -404,7 +404,8 @@ const std::vector<Features>& larger_sets() {
       {sequence, state, moves},    {same_time, feeding, memories}, {same_time, state, weights},
       {bodies, state, memories},   {bodies, sequence, feeding},    {open_sizes, sequence, memories},
       {bodies, open_sizes, state}, {rows, shared_state, generate}, {rows, shared_state, weights},
-      {rows, moves, generate},     {rows, state, moves, generate}, {rows, weights, moves, generate}};
+      {rows, moves, generate},     {rows, state, moves, generate}, {rows, weights, moves, generate},
+      {rows, recompute, generate}};
   return all;
 }
 

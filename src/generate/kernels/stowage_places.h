@@ -72,6 +72,13 @@ void *stowage_next_row_again(uint8_t *const *memory, const stowage_again *again,
 void stowage_window_again(uint8_t *const *memory, const stowage_again *again, int32_t done, int32_t first,
                           int32_t taps, int32_t dilation, const void **rows);
 
+/* Rows [begin, end) of its input that a step adds to a row of its output. */
+typedef struct {
+  uint16_t begin;
+  uint16_t end;
+  uint8_t is_first; /* else the row has the sums so far */
+} stowage_part;
+
 /* Rows that move between memories, in blocks of `granule` rows. Block b has the stays first[b] to first[b + 1] - 1, one
  * after the other; it leaves stay k when until[k] steps have run. Without these
  * lists each block has one stay. Its place is row k of places[in[k]]. */
