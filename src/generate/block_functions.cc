@@ -171,7 +171,8 @@ void join_blocks(Sources& sources, const std::vector<Function*>& blocks, const s
   const auto joined = joining.join();
   if (!joined) return;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    *blocks[b] = b == 0 ? *joined : Function{.reads_done = joined->reads_done};
+    *blocks[b] =
+        b == 0 ? *joined : Function{.reads_done = joined->reads_done, .reads_now = joined->reads_now};
     blocks[b]->name = name;
     if (joining.has_parts()) blocks[b]->part = fmt::format(", {}", b);
   }

@@ -27,12 +27,14 @@ PlanOptions any_plan() {
   return options;
 }
 
-/// Sums of real numbers that are kept from row to row are rounded with each row.
+/// Sums of real numbers that are kept from row to row are rounded with each row, and parts of rows in their order.
 bool rounds_sums(const Network& network, const Plan& plan) {
   const Graph& graph = network.graph();
   return std::ranges::any_of(plan.clocks.at(0).steps, [&](const Step& step) {
     const auto* const run = std::get_if<Run>(&step);
-    if (run == nullptr || !run->sums || run->path.size() != 2) return false;
+    if (run == nullptr || run->path.size() != 2) return false;
+    if (run->part) return true;
+    if (!run->sums) return false;
     const auto& inputs = graph.subgraphs[0].operators[run->path[1]].inputs;
     return graph.tensors[inputs.at(0).value()].dtype == DType::float32;
   });

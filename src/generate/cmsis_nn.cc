@@ -321,7 +321,9 @@ bool emit_cmsis_nn(Writer& writer) {
   const kernels::Signature& signature = is_matrix ? writer.seen() : writer.signature();
   const auto layer = layer_of(signature);
   if (!layer || layer->windows.batches != 1 || is_faster_without(*layer, kernels, by_rows)) return false;
-  if (writer.sources().repeats_of(writer.op().inputs.at(0).value()) != nullptr) return false;
+  const TensorId input = writer.op().inputs.at(0).value();
+  if (writer.sources().repeats_of(input) != nullptr || writer.sources().moving(input) != nullptr)
+    return false;
   if (!is_matrix && has_planes(writer)) return false;
   if (!by_rows && !is_in_one_piece(writer)) return false;
   const bool has_windows = by_rows && !is_matrix;

@@ -85,7 +85,8 @@ class FunctionWriter {
 
   /// None if it has none, which is noted.
   std::optional<Function> write(StepKind& kind) {
-    sources_.move_to(kind.position);
+    const bool has_one_position = !kind.axis || kind.is_one_step;
+    sources_.move_to(has_one_position ? std::optional(kind.position) : std::nullopt);
     if (kind.copy) return move_of(sources_, kind);
     const Operator& op = op_of(graph_, kind);
     const bool is_extern = std::ranges::find(externs_, op.type) != externs_.end();
@@ -313,6 +314,7 @@ class FunctionWriter {
     for (StepKind& step : kind.bodies[b]) {
       const auto function = write(step);
       if (!function) continue;
+      if (function->reads_now) misplace("a body reads or writes rows that are in several memories");
       definitions += function->callees + comment_of(graph_, step) + definition_of(*function) + "\n";
       text += fmt::format("    {}(memory);\n", function->name);
     }
@@ -333,8 +335,13 @@ std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
                                     const std::vector<std::string>& externs) {
   FunctionWriter writer(sources, schedule, externs);
   std::vector<Function> functions;
-  for (StepKind& kind : schedule.operators)
-    if (auto function = writer.write(kind)) functions.push_back(*std::move(function));
+  functions.resize(schedule.operators.size());
+  for (const bool are_copies : {false, true})  // operators say which constants are to be copied
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      StepKind& kind = schedule.operators[i];
+      if (kind.copy.has_value() != are_copies) continue;
+      if (auto function = writer.write(kind)) functions[i] = *std::move(function);
+    }
   writer.expect_all();
   return functions;
 }

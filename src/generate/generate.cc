@@ -107,21 +107,25 @@ void join_rows_of_ports(const Sources& sources, Schedule& schedule) {
     const std::size_t number = schedule.operators.size() + p;
     const auto last = std::find(schedule.steps.rbegin(), schedule.steps.rend(), number);
     const auto place = port.is_input ? std::ranges::find(schedule.steps, number) : last.base() - 1;
-    std::vector<std::size_t> steps;
+    std::vector<std::size_t> kept;
     for (auto step = schedule.steps.begin(); step != schedule.steps.end(); ++step)
-      if (*step != number || step == place) steps.push_back(*step);
-    schedule.steps = std::move(steps);
+      if (*step != number || step == place)
+        kept.push_back(static_cast<std::size_t>(step - schedule.steps.begin()));
+    schedule.keep_steps(kept);
   }
 }
 
-/// Leaves one step of each operator that runs as a whole.
-void join_steps(Schedule& schedule) {
-  std::vector<std::size_t> steps;
-  for (const std::size_t step : schedule.steps) {
-    const bool is_whole = step < schedule.operators.size() && !schedule.operators[step].axis;
-    if (!is_whole || steps.empty() || steps.back() != step) steps.push_back(step);
+/// Leaves one step of each operator that runs as a whole, and no copies of constants that are read where they lie.
+void join_steps(const std::vector<Function>& functions, Schedule& schedule) {
+  std::vector<std::size_t> kept;
+  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
+    const std::size_t step = schedule.steps[s];
+    const bool is_whole =
+        step < schedule.operators.size() && !schedule.operators[step].axis && !schedule.operators[step].copy;
+    if (step < functions.size() && functions[step].name.empty()) continue;
+    if (!is_whole || s == 0 || schedule.steps[s - 1] != step) kept.push_back(s);
   }
-  schedule.steps = std::move(steps);
+  schedule.keep_steps(kept);
 }
 
 /// One function for all blocks of an operator, where their texts allow it.
@@ -151,7 +155,7 @@ std::map<TensorId, RowPlace> fixed_places_of(const Model& model, Sources& source
     if (outlet.port || model.plan->tensors[outlet.tensor].views.empty() || sources.is_constant(outlet.tensor))
       continue;
     const Storage storage = sources.storage_of_outlet(outlet.tensor, outlet.is_input);
-    if (storage.is_contiguous()) {
+    if (storage.is_contiguous() && sources.moving(outlet.tensor) == nullptr) {
       places.emplace(outlet.tensor, storage.whole());
     } else if (model.has_ports()) {
       throw Error("plan", fmt::format("hands over some tensors by rows, but not {}, whose rows are apart",
@@ -218,20 +222,33 @@ void fill(Model& model, Sources& sources, const GenerateOptions& options, const 
   model.outside = sources.outside().size();
   sources.use(options.kernels);
   sources.set_repeats(model.schedule.repeats, model.schedule.counter());
+  sources.set_granule(model.schedule.granule);
   join_rows_of_ports(sources, model.schedule);
   note_whole_runs(sources, model.schedule);
   model.functions = functions_for(sources, model.schedule, options.externs);
-  join_steps(model.schedule);
+  join_steps(model.functions, model.schedule);
+  sources.set_times(model.schedule.positions);
   if (blocks != nullptr) join_functions(sources, *blocks, model);
+  sources.move_to(std::nullopt);
   for (const Port& port : model.schedule.ports) {
     if (sources.repeats_of(port.tensor) != nullptr)
       throw Error("plan", "hands over rows that it computes again");
+    if (sources.moving(port.tensor) != nullptr) {
+      const RowNow row = sources.row_now(port.tensor, port.axis, "state->memory", "state->now", "row");
+      model.moving_ports.emplace(model.port_places.size(), row.bytes());
+      model.port_places.emplace_back("NULL");
+      continue;
+    }
     const Storage storage = sources.storage(port.tensor);
     model.port_places.push_back(
-        sources.place(port.axis ? storage.by_rows(*port.axis) : storage.whole(), port.tensor));
+        "&" + sources.place(port.axis ? storage.by_rows(*port.axis) : storage.whole(), port.tensor));
   }
   model.has_wishes = !sources.wishes().empty();
   model.calls_cmsis_nn = sources.kernels().contains("stowage_cmsis_nn");
+  constexpr std::size_t most_steps = 65535;
+  if (model.counts_steps() && model.schedule.steps.size() > most_steps)
+    throw Error("plan", fmt::format("moves rows and has {} steps, expected at most {}",
+                                    model.schedule.steps.size(), most_steps));
   model.fixed_places = fixed_places_of(model, sources);
   model.loops = loops_of(*model.network, plan, model.schedule, model.functions, model.name);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);

@@ -120,11 +120,35 @@ ImageWindows image_windows(Writer& writer, const onnx_ops::Window& window, std::
 
 namespace {
 
+/// Fills `rows` with those that a step adds, of the rows under the window that begins at row `first`; others are null.
+void take_part(Writer& writer, const ImageWindows& it, std::string_view first,
+               const kernels::Window& height) {
+  const std::string part = fmt::format("parts_{}[step]", writer.kind().op);
+  const auto element =
+      static_cast<std::int64_t>(kernels::element_size(writer.signature().inputs.at(0)->dtype));
+  writer.declare(fmt::format("const void *rows[{}];", height.taps));
+  writer.declare("int32_t k;");
+  writer.line(fmt::format("for (k = 0; k < {}; k++) {{", height.taps));
+  writer.line(fmt::format("  const int32_t row = {} + k * {};", first, height.dilation));
+  writer.line("  rows[k] = NULL;");
+  writer.line(fmt::format("  if (row < {0}.begin || row >= {0}.end) continue;", part));
+  if (it.in_plane == it.windows.width.in && height.in != 1) {
+    const kernels::Window one{.in = height.in, .taps = 1};
+    writer.window(0, axis_of_lines(writer), "row", one, "one");
+    writer.line("  rows[k] = one[0];");
+  } else {
+    writer.line(fmt::format("  rows[k] = (const uint8_t *)(const void *)({}) + row * {};",
+                            writer.image_row_of_input("0").at, it.windows.width.in * element));
+  }
+  writer.line("}");
+}
+
 /// Fills `rows` with those under the window that begins at row `first`.
 void take_rows(Writer& writer, const ImageWindows& it, std::string_view first,
                const kernels::Window& height) {
   const std::size_t rank = writer.signature().inputs.at(0)->shape.size();
   writer.need("stowage_window");
+  if (writer.kind().adds_parts) return take_part(writer, it, first, height);
   if (!is_by_images(writer) && it.in_plane == it.windows.width.in && height.in != 1)
     return writer.window(0, axis_of_lines(writer) + rank - 4, first, height);
   const auto element =
@@ -204,7 +228,7 @@ std::string real_constant(Writer& writer, std::size_t i) {
   if (!writer.signature().has_input(i)) return "NULL";
   static_cast<void>(constant_data(writer, i));
   if (writer.signature().inputs[i]->dtype != DType::float32) refuse("input {} is not float32", i);
-  return writer.sources().constant(*writer.op().inputs[i]);
+  return writer.stores(i, i == 1 ? "weights" : "bias", writer.sources().constant(*writer.op().inputs[i]));
 }
 
 namespace {
@@ -232,7 +256,17 @@ void emit_image_conv(Writer& writer) {
   const ImageWindows it = image_windows(writer, c.window, c.groups * c.inputs, c.channels());
   const std::string layer =
       writer.layer("stowage_image_conv_layer", conv_layer_of_image(writer, it, c.groups) + "\n");
-  call_real(writer, it, it.windows.is_columns ? "conv_columns" : "conv", layer);
+  if (!writer.kind().adds_parts)
+    return call_real(writer, it, it.windows.is_columns ? "conv_columns" : "conv", layer);
+  const kernels::Window& height = it.windows.height;
+  writer.need("stowage_image_f32");
+  call_on_image(writer, it,
+                {.kernel = "image_conv_add_f32",
+                 .layer = layer,
+                 .arguments = fmt::format("{}, parts_{}[step].is_first, ", it.windows.is_columns ? 1 : 0,
+                                          writer.kind().op),
+                 .first = fmt::format("{} * {} - {}", row_index(writer), height.stride, height.before),
+                 .window = height});
 }
 
 /// Each row of the output is made of rows of the input under a window with these steps: row y of those before `phase`,

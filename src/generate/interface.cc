@@ -105,8 +105,9 @@ std::string state_text(const Model& model) {
   } else {
     members = fmt::format(
         "  {} done[{}]; /* row blocks of each operator and port */\n"
-        "  uint16_t period;\n  uint16_t time;\n  uint16_t index;\n  uint8_t is_waiting;\n",
-        model.schedule.counter(), model.schedule.operators.size() + model.schedule.ports.size());
+        "  uint16_t period;\n  uint16_t time;\n  uint16_t index;\n{}  uint8_t is_waiting;\n",
+        model.schedule.counter(), model.schedule.operators.size() + model.schedule.ports.size(),
+        model.counts_steps() ? "  uint16_t now; /* steps that have run */\n" : "");
   }
   return fmt::format(
       "/* A run that is under way. Its members are private. */\n"

@@ -137,8 +137,9 @@ Bytes bytes_of_layers(std::string_view program) {
     at += begin.size();
     const Words words = signs_of(program.substr(at, program.find('\n', at) - at));
     // Places are not counted here.
-    const auto layout =
-        words[0] == "stowage_place" || words[0] == "stowage_again" ? layouts.end() : layouts.find(words[0]);
+    const bool is_place = words[0] == "stowage_place" || words[0] == "stowage_again" ||
+                          words[0] == "stowage_moving" || words[0] == "stowage_part";
+    const auto layout = is_place ? layouts.end() : layouts.find(words[0]);
     if (layout == layouts.end() || words.size() < 4 || !words[0].starts_with("stowage_")) continue;
     Bytes count = 1;
     if (words[2] == "[") std::from_chars(words[3].data(), words[3].data() + words[3].size(), count);

@@ -197,7 +197,8 @@ class LoopWriter {
 
 std::optional<Loops> loops_of(const Network& network, const Plan& plan, const Schedule& schedule,
                               const std::vector<Function>& functions, const std::string& name) {
-  if (!schedule.repeats.empty()) return std::nullopt;
+  const bool counts_steps = std::ranges::any_of(functions, &Function::reads_now);
+  if (!schedule.repeats.empty() || counts_steps) return std::nullopt;
   if (!plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed) return std::nullopt;
   return LoopWriter(network, plan, schedule, functions, name).write();
 }

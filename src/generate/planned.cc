@@ -1,5 +1,5 @@
-// Plans networks for their C. Plans that no C can be generated for are made again: first with rows in rings if there are
-// several memories, then without blocks, then with rows along the natural axes, then with operators as wholes that have C
+// Plans networks for their C. Plans that no C can be generated for are made again: first without moves of rows, then with
+// rows in rings if there are several memories, then without blocks, then with rows along the natural axes, then with operators as wholes that have C
 // only so, and at last a network with bodies without rows. Cost: up to five plans, one for each time that there are such
 // operators, and one with rings in a quarter of the time.
 
@@ -35,8 +35,8 @@ bool may_split_tensors(const Plan& plan, const StreamOptions& options) {
   return options.layout != StreamLayout::ring && plan.memories.size() > 1;
 }
 
-/// Takes away what C may not be able to follow: moves of rows, tensors of which rows are in several memories, then blocks if the plan has
-/// some, then axes that the search has chosen.
+/// Takes away what kernels may not be able to follow: moves of rows, tensors of which rows are in several memories, then
+/// blocks if the plan has some, then axes that the search has chosen.
 /// Gives what the next plan is made without, in words; none if there is nothing left to take away.
 std::optional<std::string_view> simplify(const Plan& plan, PlanOptions& options) {
   if (!plan.streaming || !options.stream) return std::nullopt;
@@ -118,7 +118,7 @@ void add_to_readme(Package& package, const std::string& text) {
 }
 
 /// Row blocks that lie anywhere save RAM, but need lists of where they are; rings need none. If these lists take more
-/// flash than they save RAM, the package gets rings. Its README says what the other layout costs.
+/// flash than they save RAM, and rings cost no more reads and writes of slow memories, the package gets rings. Its README says what the other layout costs.
 void weigh_rings(const std::vector<Network>& networks, PlanOptions options, const GenerateOptions& wanted,
                  const NoteOfPlanning& note, PlannedPackage& made) {
   constexpr double share_of_time = 0.25;
@@ -135,6 +135,7 @@ void weigh_rings(const std::vector<Network>& networks, PlanOptions options, cons
   }
   if (!other.planned.faults.empty() || !other.no_rows.empty() || !is_streamed(other.planned.plan)) return;
   const bool takes_rings = cost_of(other.package) < cost_of(made.package) &&
+                           other.planned.plan.summary.cost <= made.planned.plan.summary.cost &&
                            (fits(other.planned.plan) || !fits(made.planned.plan));
   if (takes_rings) std::swap(made, other);
   add_to_readme(made.package,

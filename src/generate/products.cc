@@ -68,9 +68,10 @@ void call_product(Writer& writer, const RealProduct& it, const std::string& bias
       const std::size_t to = i % columns * static_cast<std::size_t>(it.terms) + i / columns;
       std::memcpy(&turned[to], data.data() + i * sizeof(float), sizeof(float));
     }
-    name =
-        writer.sources().array("weights_" + writer.number(),
-                               "weights of operator " + writer.number() + ", turned", DType::float32, turned);
+    name = writer.stores(1, "weights",
+                         writer.sources().array("weights_" + writer.number(),
+                                                "weights of operator " + writer.number() + ", turned",
+                                                DType::float32, turned));
   }
   Windows place{.in_channels = it.terms, .out_channels = it.columns};
   place.width = {.in = 1, .out = 1};

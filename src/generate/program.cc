@@ -59,28 +59,34 @@ std::string transfer_text(const Model& model, Sources& sources, const Outlet& ou
   }
   const Storage storage = sources.storage_of_outlet(outlet.tensor, outlet.is_input);
   sources.need("stowage_movement");
-  const auto call = [&](const std::string& place, const std::string& row, const std::string& at, Bytes stride,
-                        Bytes run, std::int64_t runs) {
-    const std::string here = fmt::format("stowage_row(memory, &{}, {})", place, row);
+  const auto pointer_to = [&](std::optional<std::size_t> axis, const std::string& row) {
+    if (sources.moving(outlet.tensor) != nullptr)
+      return sources
+          .row_now(outlet.tensor, axis, "memory",
+                   std::to_string(outlet.is_input ? 0 : model.schedule.steps.size()), row)
+          .bytes();
+    const RowPlace place = axis ? storage.by_rows(*axis) : storage.whole();
+    return fmt::format("stowage_row(memory, &{}, {})", sources.place(place, outlet.tensor), row);
+  };
+  const auto call = [&](const std::string& here, const std::string& at, Bytes stride, Bytes run,
+                        std::int64_t runs) {
     return outlet.is_input
                ? fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});\n", at, stride, here, run, run, runs)
                : fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});\n", here, run, at, stride, run,
                              runs);
   };
   if (storage.is_contiguous()) {
-    const std::string place = sources.place(storage.whole(), outlet.tensor);
     return fmt::format("  if ({} != NULL) {}", outlet.name,
-                       call(place, "0", outlet.name, 0, tensor.bytes, 1));
+                       call(pointer_to(std::nullopt, "0"), outlet.name, 0, tensor.bytes, 1));
   }
   const std::size_t axis = *storage.axis();
   const std::int64_t rows = (*tensor.shape)[axis];
   const std::int64_t outer = kernels::count_of(*tensor.shape, 0, axis);
   const Bytes run = tensor.bytes / (rows * outer);
   const Bytes element = tensor.bytes / kernels::count_of(*tensor.shape);
-  const std::string place = sources.place(storage.by_rows(axis), outlet.tensor);
-  return fmt::format(
-      "  for (row = 0; {} != NULL && row < {}; row++)\n    {}", outlet.name, rows,
-      call(place, "row", fmt::format("{} + row * {}", outlet.name, run / element), rows * run, run, outer));
+  return fmt::format("  for (row = 0; {} != NULL && row < {}; row++)\n    {}", outlet.name, rows,
+                     call(pointer_to(axis, "row"), fmt::format("{} + row * {}", outlet.name, run / element),
+                          rows * run, run, outer));
 }
 
 std::string calls_text(const Model& model) {
@@ -110,7 +116,15 @@ std::string table_text(const Model& model) {
       model.table.periods.size());
   for (const Period& period : model.table.periods)
     text += fmt::format("    {{{}, {}, {}}},\n", period.first, period.length, period.times);
-  text += "};\n\nstatic void run_step(uint8_t *const *memory, ";
+  text += "};\n";
+  for (const auto& [number, blocks] : model.schedule.moved)
+    text += fmt::format(
+        "/* Row blocks that are moved, in the order of the steps. */\nstatic const uint16_t moved_{}[{}] = "
+        "{{\n{}}};\n",
+        model.schedule.operators[number].copy->tensor, blocks.size(),
+        initialiser(DType::uint16, bytes_of(blocks)));
+  text += "\nstatic void run_step(uint8_t *const *memory, ";
+  if (model.counts_steps()) text += "int32_t now, ";
   text += model.has_repeats()
               ? fmt::format("const {} *done, unsigned step) {{\n  const int32_t n = done[step];\n",
                             model.schedule.counter())
@@ -118,15 +132,21 @@ std::string table_text(const Model& model) {
   text += "  switch (step) {\n";
   for (std::size_t i = 0; i < model.functions.size(); ++i) {
     const StepKind& kind = model.schedule.operators[i];
-    const std::string n =
-        model.schedule.repeats.contains(kind.op) ? fmt::format("blocks_{}[n]", kind.op) : "n";
-    text += fmt::format("    case {}: {}(memory{}{}{}); break;\n", i, model.functions[i].name,
+    if (model.functions[i].name.empty()) continue;
+    const bool repeats = !kind.copy && model.schedule.repeats.contains(kind.op);
+    const std::string n = repeats     ? fmt::format("blocks_{}[n]", kind.op)
+                          : kind.copy ? fmt::format("moved_{}[n]", kind.copy->tensor)
+                                      : "n";
+    text += fmt::format("    case {}: {}(memory{}{}{}{}); break;\n", i, model.functions[i].name,
                         model.functions[i].part, model.functions[i].reads_done ? ", done" : "",
-                        kind.axis ? ", " + n : "");
+                        model.functions[i].reads_now ? ", now" : "",
+                        kind.axis ? ", " + n + (kind.adds_parts ? ", n" : "") : "");
   }
   const bool reads_n =
       std::ranges::any_of(model.schedule.operators, [](const StepKind& it) { return it.axis.has_value(); });
-  return text + fmt::format("    default: break;\n  }}\n{}}}\n", reads_n ? "" : "  (void)n;\n");
+  const bool reads_now = std::ranges::any_of(model.functions, &Function::reads_now);
+  return text + fmt::format("    default: break;\n  }}\n{}{}}}\n", reads_n ? "" : "  (void)n;\n",
+                            model.counts_steps() && !reads_now ? "  (void)now;\n" : "");
 }
 
 std::string walk_text(const Model& model) {
@@ -135,11 +155,10 @@ std::string walk_text(const Model& model) {
       "    for (time = 0; time < periods[period].times; time++) {{\n"
       "      for (i = 0; i < periods[period].length; i++) {{\n"
       "        const unsigned step = steps[periods[period].first + i];\n"
-      "        {}\n"
+      "        run_step(memory, {}{}\n"
       "      }}\n    }}\n  }}\n",
-      model.table.periods.size(),
-      model.has_repeats() ? "run_step(memory, done, step);\n        done[step]++;"
-                          : "run_step(memory, step, done[step]++);");
+      model.table.periods.size(), model.counts_steps() ? "now++, " : "",
+      model.has_repeats() ? "done, step);\n        done[step]++;" : "step, done[step]++);");
 }
 
 /// What the linked kernels want beyond the plan.
@@ -179,8 +198,8 @@ std::string run_text(const Model& model, Sources& sources) {
   std::string text = fmt::format("\nvoid {}_run({}) {{\n", model.name, run_parameters(model));
   text += memories_text(model, sources);
   if (model.is_stepped())
-    text += fmt::format("  {} done[{}] = {{0}};\n  unsigned period, time, i;\n", model.schedule.counter(),
-                        model.functions.size());
+    text += fmt::format("  {} done[{}] = {{0}};\n  unsigned period, time, i;\n{}", model.schedule.counter(),
+                        model.functions.size(), model.counts_steps() ? "  int32_t now = 0;\n" : "");
   if ((in + out).find("row = 0") != std::string::npos) text += "  int32_t row;\n";
   text += in;
   text += model.loops ? model.loops->text : (model.is_stepped() ? walk_text(model) : calls_text(model));
@@ -194,7 +213,7 @@ std::string begin_text(const Model& model) {
   for (const std::string& memory : memory_names(*model.plan)) text += fmt::format(", void *{}", memory);
   const std::vector<KeptTensor> kept = kept_tensors(*model.network, *model.plan);
   if (!kept.empty()) text += ", void *kept";
-  std::string start = "{NULL}, {0}, 0, 0, 0, 0";
+  std::string start = model.counts_steps() ? "{NULL}, {0}, 0, 0, 0, 0, 0" : "{NULL}, {0}, 0, 0, 0, 0";
   if (model.loops) {
     start = "{NULL}, 0, 0, 0";
     for (std::size_t c = 0; c < model.loops->counters; ++c) start += ", 0";
@@ -232,18 +251,19 @@ std::string advance_by_table(const Model& model) {
       "  while (state->period < periods_in_all) {{\n"
       "    const unsigned step = current_step(state);\n"
       "    if (step < first_port) {{\n"
-      "      run_step(state->memory, {2});\n"
+      "      run_step(state->memory, {3}{2});\n"
       "    }} else if (!state->is_waiting) {{\n"
       "      state->is_waiting = 1;\n"
       "      return step < first_output ? {1}_WANTS_ROW : {1}_HAS_ROW;\n"
       "    }} else {{\n"
       "      state->is_waiting = 0;\n"
       "    }}\n"
-      "    state->done[step]++;\n"
+      "    state->done[step]++;\n{4}"
       "    move_on(state);\n"
       "  }}\n"
       "  return {1}_DONE;\n}}\n",
-      name, upper(name), model.has_repeats() ? "state->done, step" : "step, state->done[step]");
+      name, upper(name), model.has_repeats() ? "state->done, step" : "step, state->done[step]",
+      model.counts_steps() ? "state->now, " : "", model.counts_steps() ? "    state->now++;\n" : "");
   return text;
 }
 
@@ -269,7 +289,7 @@ std::string advance_by_loops(const Model& model) {
 std::string ports_text(const Model& model) {
   std::string places;
   for (const std::string& place : model.port_places)
-    places += fmt::format("{}&{}", places.empty() ? "" : ", ", place);
+    places += fmt::format("{}{}", places.empty() ? "" : ", ", place);
   const std::string& name = model.name;
   std::string text = fmt::format(
       "\n/* Where the rows of inputs and outputs are: the ports, inputs first. */\n"
@@ -288,11 +308,16 @@ std::string ports_text(const Model& model) {
   text += fmt::format("\nint32_t {0}_port(const {0}_state *state) {{ return {1}; }}\n", name, port);
   text += fmt::format("\nint32_t {0}_row_number(const {0}_state *state) {{ return {1}{2}; }}\n", name, block,
                       granule == 1 ? "" : fmt::format(" * {}", granule));
-  return text +
-         fmt::format(
-             "\nvoid *{0}_row(const {0}_state *state) {{\n"
-             "  return stowage_row(state->memory, ports[{0}_port(state)], {0}_row_number(state));\n}}\n",
-             name);
+  text += fmt::format("\nvoid *{0}_row(const {0}_state *state) {{\n", name);
+  if (model.moving_ports.empty())
+    return text +
+           fmt::format(
+               "  return stowage_row(state->memory, ports[{0}_port(state)], {0}_row_number(state));\n}}\n",
+               name);
+  text += fmt::format("  const int32_t port = {0}_port(state), row = {0}_row_number(state);\n", name);
+  for (const auto& [number, row] : model.moving_ports)
+    text += fmt::format("  if (port == {}) return {};\n", number, row);
+  return text + "  return stowage_row(state->memory, ports[port], row);\n}\n";
 }
 
 /// Those that not all kernels include.
@@ -339,7 +364,10 @@ Bytes bytes_of_tables(const Model& model) {
   constexpr std::size_t bytes_of_a_port = 4;
   const std::size_t ports = model.port_places.size() * bytes_of_a_port;
   if (!model.is_stepped()) return static_cast<Bytes>(ports);
-  return static_cast<Bytes>(model.table.numbers.size() * (kinds <= 256 ? 1 : 2) +
+  constexpr std::size_t bytes_of_a_move = 2;
+  std::size_t moves = 0;
+  for (const auto& [number, blocks] : model.schedule.moved) moves += blocks.size() * bytes_of_a_move;
+  return static_cast<Bytes>(moves + model.table.numbers.size() * (kinds <= 256 ? 1 : 2) +
                             model.table.periods.size() * bytes_of_a_period + ports);
 }
 
@@ -354,7 +382,8 @@ Bytes bytes_of_state(const Model& model) {
   const std::size_t memories = (model.plan->memories.size() + outside) * 4;
   if (model.loops) return static_cast<Bytes>(memories + model.loops->counters * 4 + 8);
   const std::size_t kinds = model.functions.size() + model.port_places.size();
-  const std::size_t bytes = memories + kinds * (model.schedule.counter() == "uint8_t" ? 1 : 2) + 8;
+  const std::size_t own = model.counts_steps() ? 10 : 8;
+  const std::size_t bytes = memories + kinds * (model.schedule.counter() == "uint8_t" ? 1 : 2) + own;
   return static_cast<Bytes>((bytes + 3) / 4 * 4);
 }
 

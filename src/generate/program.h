@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -21,10 +22,12 @@ struct Model {
   std::string name{};
   std::string origin{};  ///< Lines of a comment: what made the package of what.
   Schedule schedule{};
-  std::vector<Function> functions{};       ///< In the order of Schedule::operators.
-  std::optional<Loops> loops{};            ///< Of a plan that follows an affine schedule.
-  PeriodicTable table{};                   ///< Of other plans that stream.
-  std::vector<std::string> port_places{};  ///< Names of the places of ports.
+  std::vector<Function> functions{};  ///< In the order of Schedule::operators.
+  std::optional<Loops> loops{};       ///< Of a plan that follows an affine schedule.
+  PeriodicTable table{};              ///< Of other plans that stream.
+  std::vector<std::string>
+      port_places{};  ///< C expressions: pointers to the places of ports, NULL if they move.
+  std::map<std::size_t, std::string> moving_ports{};  ///< C expressions: row `row` of ports that move.
   std::size_t outside = 0;  ///< Tensors outside of the arena; those that are kept from run to run come last.
   bool calls_cmsis_nn = false;
   bool has_wishes = false;  ///< Kernels can say how much scratch memory they want.
@@ -40,6 +43,10 @@ struct Model {
   /// Inputs arrive and outputs leave by rows.
   [[nodiscard]] bool has_ports() const { return !schedule.ports.empty(); }
   [[nodiscard]] bool is_stepped() const { return !loops && !table.numbers.empty(); }
+  /// Some rows move between memories, so the steps that have run are counted.
+  [[nodiscard]] bool counts_steps() const {
+    return !moving_ports.empty() || std::ranges::any_of(functions, &Function::reads_now);
+  }
   /// Some rows are computed again.
   [[nodiscard]] bool has_repeats() const { return !schedule.repeats.empty(); }
 };

@@ -213,7 +213,7 @@ std::string conv_layer(Writer& writer, const ImageWindows& it, std::int64_t grou
     if (input_of(writer, at.bias).dtype != DType::int32 ||
         constant_data(writer, at.bias).size() != channels * sizeof(std::int32_t))
       refuse("its bias is not an int32 for each channel");
-    bias = writer.sources().constant(*writer.op().inputs[at.bias]);
+    bias = writer.stores(at.bias, "bias", writer.sources().constant(*writer.op().inputs[at.bias]));
   }
   Sources& sources = writer.sources();
   const std::string n = writer.number();
@@ -225,8 +225,8 @@ std::string conv_layer(Writer& writer, const ImageWindows& it, std::int64_t grou
       fmt::format(
           "{}{}, {}, {}, {},\n    {}, {}, {},\n    {}, {}, {}, {}, /* zero points, kinds of numbers */\n",
           shape_of(it.windows), groups, it.in_plane, it.out.row,
-          sources.array("weights_" + n, "weights" + of, DType::int8, weights), bias,
-          sources.array("mantissa_" + n, "factors" + of, DType::int32, mantissas),
+          writer.stores(3, "weights", sources.array("weights_" + n, "weights" + of, DType::int8, weights)),
+          bias, sources.array("mantissa_" + n, "factors" + of, DType::int32, mantissas),
           sources.array("shift_" + n, "powers of two of these factors", DType::int8, shifts),
           zero_of(writer, 2, in), zero_of(writer, at.output + 1, out), flip_of(in), flip_of(out)));
 }

@@ -6,7 +6,8 @@
 //
 // Pieces that a table has already are not stored again. Cost: steps * longest piece, and a search in the table.
 //
-// An operator that computes rows again has a list of its row blocks, in the order of its steps.
+// An operator that computes rows again has a list of its row blocks, in the order of its steps. So have the copies of a
+// tensor whose rows move between memories.
 //
 // A plan that follows an affine schedule needs no table: see loops.cc.
 
@@ -54,41 +55,83 @@ std::int64_t granule_of(const Network& network, const Plan& plan) {
   return std::ranges::all_of(all, is_block) ? most : 1;
 }
 
+/// The rows of each copy of a tensor, if copies are blocks of so many rows; else 1. By tensor.
+std::map<std::size_t, std::int64_t> granules_of_copies(const Plan& plan) {
+  std::map<std::size_t, std::vector<RowRange>> all;
+  for (const Step& step : plan.clocks[0].steps)
+    if (const auto* const copy = std::get_if<Copy>(&step); copy != nullptr && copy->rows)
+      all[copy->tensor].push_back(*copy->rows);
+  std::map<std::size_t, std::int64_t> granules;
+  for (const auto& [tensor, copies] : all) {
+    std::int64_t most = 1;
+    for (const RowRange& it : copies) most = std::max(most, it.end - it.begin);
+    const std::int64_t extent = (*plan.tensors[tensor].tensor.shape)[copies[0].axis];
+    const bool are_blocks = std::ranges::all_of(copies, [&](const RowRange& it) {
+      return it.begin % most == 0 && it.end == std::min(it.begin + most, extent);
+    });
+    granules[tensor] = are_blocks ? most : 1;
+  }
+  return granules;
+}
+
 /// Collects steps and checks that row blocks ascend.
 class Collector {
  public:
   Collector(const Network& network, const Plan& plan)
-      : network_(network), plan_(plan), granule_(granule_of(network, plan)) {
+      : network_(network),
+        plan_(plan),
+        granule_(granule_of(network, plan)),
+        granules_of_copies_(granules_of_copies(plan)) {
     result_.granule = granule_;
   }
 
   void add(const Run& run, Position at) {
     if (run.path.size() != 2) return add_to_body(run, at);
-    if (run.part) refuse_plan("adds parts of rows (--recompute), for which no C is generated");
     const Operator& op = network_.graph().subgraphs[0].operators[run.path[1]];
     StepKind kind{.op = run.path[1],
                   .sums = run.sums,
                   .carry = run.carry,
+                  .adds_parts = run.part.has_value(),
                   .is_first_pass = run.sums && summed_first(op, run.rows->axis) != nullptr,
                   .granule = granule_,
                   .position = at};
     // An operator that runs as a whole may have no output.
     const std::int64_t extent =
         run.rows ? extent_of((run.sums ? op.inputs : op.outputs).at(0).value(), run.rows) : 1;
-    if (run.rows && (extent > 1 || run.sums)) kind.axis = run.rows->axis;
-    kind.is_one_step = extent <= granule_;
+    if (run.rows && (extent > 1 || run.sums || run.part)) kind.axis = run.rows->axis;
+    kind.is_one_step = extent <= granule_ && !run.part;
     const auto [known, is_new] =
         operators_.try_emplace({run.path[1], kind.is_first_pass}, result_.operators.size());
     if (is_new) result_.operators.push_back(kind);
     const StepKind& own = result_.operators[known->second];
-    if (own.axis != kind.axis || own.sums != kind.sums || own.carry != kind.carry)
+    if (own.axis != kind.axis || own.sums != kind.sums || own.carry != kind.carry ||
+        own.adds_parts != kind.adds_parts)
       refuse_plan("runs an operator in two ways");
-    count({0, known->second}, run.rows, extent, at);
+    const Number number{0, known->second};
+    count(number, run.rows, extent, at);
+    if (run.part) add_part(number, *run.rows, *run.part);
   }
 
+  /// By rows, all copies of a tensor are one function, which is told which rows they move.
   void add(const Copy& copy, Position at) {
-    sequence_.emplace_back(0, result_.operators.size());
-    result_.operators.push_back({.position = at, .copy = copy});
+    const auto [known, is_new] = copies_.try_emplace(copy.tensor, result_.operators.size());
+    if (is_new || !is_streamed(plan_)) {
+      known->second = result_.operators.size();
+      StepKind kind{.position = at, .copy = copy};
+      const std::int64_t extent = extent_of(copy.tensor, copy.rows);
+      if (copy.rows) kind.granule = granules_of_copies_.at(copy.tensor);
+      if (copy.rows && kind.granule < extent) kind.axis = copy.rows->axis;
+      result_.operators.push_back(kind);
+    }
+    const std::size_t number = known->second;
+    const StepKind& kind = result_.operators[number];
+    if (kind.copy->rows.has_value() != copy.rows.has_value())
+      refuse_plan("moves a tensor by rows and as a whole");
+    const RowRange range = copy.rows.value_or(RowRange{0, 0, 1});
+    for (std::int64_t begin = range.begin; begin < range.end; begin += kind.granule) {
+      if (kind.axis) result_.moved[number].push_back(static_cast<std::uint16_t>(begin / kind.granule));
+      sequence_.push_back({{0, number}, at});
+    }
   }
 
   void add(TensorId tensor, bool is_input, const std::optional<RowRange>& rows, Position at) {
@@ -113,16 +156,19 @@ class Collector {
     }
     result_.ports = std::move(sorted);
     for (auto& [number, done] : done_) {
-      if (std::ranges::adjacent_find(done.blocks, [](auto a, auto b) { return b != a + 1; }) ==
-          done.blocks.end())
-        continue;
+      const bool ascends = std::ranges::adjacent_find(
+                               done.blocks, [](auto a, auto b) { return b != a + 1; }) == done.blocks.end();
+      if (ascends && done.parts.empty()) continue;
       const StepKind& kind = result_.operators[number.second];
       if (number.first == 1 || kind.sums || kind.carry || !kind.axis)
         refuse_plan("hands over or sums up rows again");
       result_.repeats.emplace(kind.op, std::move(done));
     }
-    for (const auto& [is_port, number] : sequence_)
-      result_.steps.push_back(is_port == 1 ? result_.operators.size() + place[number] : number);
+    for (const auto& [number, at] : sequence_) {
+      const auto& [is_port, own] = number;
+      result_.steps.push_back(is_port == 1 ? result_.operators.size() + place[own] : own);
+      result_.positions.push_back(at);
+    }
     return std::move(result_);
   }
 
@@ -152,9 +198,19 @@ class Collector {
     return rows ? (*plan_.tensors[tensor].tensor.shape)[rows->axis] : 1;
   }
 
+  /// Of all blocks of a step. Parts of the same rows ascend.
+  void add_part(const Number& number, const RowRange& rows, const RowRange& part) {
+    std::vector<AddedPart>& parts = done_.at(number).parts;
+    const auto last = last_rows_.find(number);
+    const bool goes_on = last != last_rows_.end() && last->second == rows && parts.back().end <= part.begin;
+    last_rows_.insert_or_assign(number, rows);
+    parts.resize(done_.at(number).blocks.size(), {part.begin, part.end, !goes_on});
+  }
+
   void count(const Number& number, const std::optional<RowRange>& rows, std::int64_t extent, Position at) {
-    Repeats& done = done_.try_emplace(number, Repeats{number.second, granule_, rows ? rows->axis : 0, {}, {}})
-                        .first->second;
+    Repeats& done =
+        done_.try_emplace(number, Repeats{number.second, granule_, rows ? rows->axis : 0, {}, {}, {}})
+            .first->second;
     if (!rows && !done.blocks.empty())
       refuse_plan(fmt::format("runs {} again as a whole, for which no C is generated",
                               number.first == 1
@@ -164,18 +220,21 @@ class Collector {
     for (std::int64_t begin = range.begin; begin < range.end; begin += granule_) {
       done.blocks.push_back(begin / granule_);
       done.positions.push_back(at);
-      sequence_.push_back(number);
+      sequence_.push_back({number, at});
     }
   }
 
   const Network& network_;
   const Plan& plan_;
   std::int64_t granule_;
+  std::map<std::size_t, std::int64_t> granules_of_copies_;
+  std::map<std::size_t, std::size_t> copies_{};  ///< Their number, by tensor.
   std::map<std::pair<std::size_t, bool>, std::size_t>
       operators_{};  ///< By operator, and whether to sum first.
   std::map<std::pair<TensorId, bool>, std::size_t> ports_{};
   std::map<Number, Repeats> done_{};
-  std::vector<Number> sequence_{};
+  std::map<Number, RowRange> last_rows_{};  ///< Of the last step that adds parts.
+  std::vector<std::pair<Number, Position>> sequence_{};
   Schedule result_{};
 };
 
@@ -210,9 +269,8 @@ Schedule schedule_of(const Network& network, const Plan& plan) {
     } else if (const auto* const leave = std::get_if<Leave>(&steps[s])) {
       collector.add(leave->tensor, false, leave->rows, at);
     } else if (const auto* const copy = std::get_if<Copy>(&steps[s])) {
-      if (is_streamed(plan))
-        refuse_plan("streams and moves tensors between memories, for which no C is generated");
-      collector.add(*copy, at);
+      const bool is_part = is_constant(plan.tensors[copy->tensor].tensor.kind) && (copy->rows || copy->block);
+      if (!is_part) collector.add(*copy, at);  // parts of constants are read where they lie
     } else {
       refuse_plan("runs operators at the same time, for which no C is generated");
     }
@@ -225,6 +283,17 @@ std::string Schedule::counter() const {
   std::size_t most = 0;
   for (const std::size_t step : steps) most = std::max(most, ++blocks[step]);
   return most <= std::numeric_limits<std::uint8_t>::max() ? "uint8_t" : "uint16_t";
+}
+
+void Schedule::keep_steps(const std::vector<std::size_t>& kept) {
+  std::vector<std::size_t> numbers;
+  std::vector<Position> at;
+  for (const std::size_t step : kept) {
+    numbers.push_back(steps[step]);
+    at.push_back(positions[step]);
+  }
+  steps = std::move(numbers);
+  positions = std::move(at);
 }
 
 PeriodicTable periodic(const std::vector<std::size_t>& steps) {

@@ -26,12 +26,17 @@ struct Schedule {
   std::vector<StepKind> operators{};
   std::vector<Port> ports{};
   std::vector<std::size_t> steps{};
-  /// Operators that compute some row blocks again, or not in their order, by their index in the subgraph. For these
+  std::vector<Position> positions{};  ///< Of the steps, in the plan.
+  /// The row blocks that copies of a tensor move, by their number: the k-th step moves block moved[k].
+  std::map<std::size_t, std::vector<std::uint16_t>> moved{};
+  /// Operators that compute some row blocks again, in parts, or not in their order, by their index in the subgraph. For these
   /// the k-th step is row block blocks[k].
   std::map<std::size_t, Repeats> repeats{};
 
   /// The C type that counts steps of an operator or port.
   [[nodiscard]] std::string counter() const;
+  /// Leaves those steps, by their index, that are to be kept.
+  void keep_steps(const std::vector<std::size_t>& kept);
 };
 
 /// Throws Error if the plan has steps that cannot be generated.

@@ -33,8 +33,9 @@ struct Turn {
 void add_turns(const Plan& plan, std::size_t clock, std::vector<Turn>& turns) {
   std::optional<std::size_t> running;
   for (const Step& step : plan.clocks[clock].steps) {
-    if (std::holds_alternative<Copy>(step))
-      throw Error("plan", "moves tensors of several models between memories, for which no C is generated");
+    const auto* const copy = std::get_if<Copy>(&step);
+    if (copy != nullptr && running != plan.tensors[copy->tensor].model)
+      throw Error("plan", "moves a tensor of a model while another one runs, for which no C is generated");
     if (const auto* const fork = std::get_if<Fork>(&step)) {
       for (const std::size_t branch : fork->clocks) add_turns(plan, branch, turns);
     }
@@ -63,9 +64,10 @@ Plan part_of(const Plan& plan, const Turn& turn) {
     const auto* const run = std::get_if<Run>(&step);
     const auto* const arrive = std::get_if<Arrive>(&step);
     const auto* const leave = std::get_if<Leave>(&step);
+    const auto* const copy = std::get_if<Copy>(&step);
     const auto is_own = [&](std::size_t tensor) { return plan.tensors[tensor].model == model; };
     return (run != nullptr && run->model == model) || (arrive != nullptr && is_own(arrive->tensor)) ||
-           (leave != nullptr && is_own(leave->tensor));
+           (leave != nullptr && is_own(leave->tensor)) || (copy != nullptr && is_own(copy->tensor));
   };
   part.clocks = {plan.clocks[turn.clock]};
   std::vector<Step>& steps = part.clocks[0].steps;
@@ -84,6 +86,7 @@ Plan part_of(const Plan& plan, const Turn& turn) {
     if (auto* const run = std::get_if<Run>(&step)) run->model = 0;
     if (auto* const arrive = std::get_if<Arrive>(&step)) arrive->tensor -= first;
     if (auto* const leave = std::get_if<Leave>(&step)) leave->tensor -= first;
+    if (auto* const copy = std::get_if<Copy>(&step)) copy->tensor -= first;
   }
   return part;
 }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "generate/text.h"
@@ -76,8 +78,11 @@ void Sources::need(std::string_view kernel) {
 void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter) {
   counter_ = counter;
   for (const auto& [op, steps] : repeats) {
-    const std::set<std::int64_t> different(steps.blocks.begin(), steps.blocks.end());
-    if (different.size() < steps.blocks.size())  // else they only are in another order
+    std::vector<std::int64_t> begun;  // rows that are added up are computed once
+    for (std::size_t k = 0; k < steps.blocks.size(); ++k)
+      if (steps.parts.empty() || steps.parts[k].is_first) begun.push_back(steps.blocks[k]);
+    const std::set<std::int64_t> different(begun.begin(), begun.end());
+    if (different.size() < begun.size())  // else they only are in another order
       for (const auto& output : network_.graph().subgraphs[0].operators[op].outputs)
         if (output) repeats_.emplace(*output, steps);
     const std::vector<std::uint16_t> blocks(steps.blocks.begin(), steps.blocks.end());
@@ -87,6 +92,16 @@ void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const s
     definitions_of_again_ += fmt::format("static const uint16_t blocks_{}[{}] = {{\n{}}};\n", op,
                                          blocks.size(), initialiser(DType::uint16, bytes));
     bytes_of_again_ += static_cast<Bytes>(bytes.size());
+    if (steps.parts.empty()) continue;
+    constexpr Bytes bytes_of_a_part = 6;
+    bytes_of_again_ += std::ssize(steps.parts) * bytes_of_a_part;
+    std::string parts;
+    for (const AddedPart& part : steps.parts)
+      parts += fmt::format("{}{{{}, {}, {}}}", parts.empty() ? "" : ", ", part.begin, part.end,
+                           part.is_first ? 1 : 0);
+    definitions_of_again_ += wrapped(fmt::format(
+        "/* The rows that these steps add. */\nstatic const stowage_part parts_{}[{}] = {{{}}};\n", op,
+        steps.parts.size(), parts));
   }
 }
 
@@ -114,6 +129,11 @@ std::string Sources::again(TensorId tensor) {
 }
 
 Storage Sources::storage(TensorId tensor) const {
+  if (const MovingRows* const moving_rows = moving(tensor)) return {plan_, tensor, *moving_rows};
+  return place_of_storage(tensor);
+}
+
+Storage Sources::place_of_storage(TensorId tensor) const {
   if (const Repeats* const repeats = repeats_of(tensor)) return {plan_, tensor, *repeats};
   const auto outside = std::ranges::find(outside_, tensor);
   const auto number = static_cast<std::size_t>(outside - outside_.begin());
@@ -130,10 +150,150 @@ Storage Sources::storage(TensorId tensor) const {
 
 Storage Sources::storage_of_outlet(TensorId tensor, bool is_input) {
   const std::vector<View>& views = plan_.tensors[tensor].views;
+  Position at = is_input && !views.empty() ? views[0].life.lower : 0;
   for (const View& view : views)
-    at_ = is_input ? std::min(&view == views.data() ? view.life.lower : at_, view.life.lower)
-                   : std::max(&view == views.data() ? 0 : at_, view.life.upper - 1);
+    at = is_input ? std::min(at, view.life.lower) : std::max(at, view.life.upper - 1);
+  at_ = at;
   return storage(tensor);
+}
+
+std::string RowNow::bytes() const {
+  return behind.empty() ? at : fmt::format("(uint8_t *){} + ({}) * {}", at, behind, row_bytes);
+}
+
+const MovingRows* Sources::moving(TensorId tensor) const {
+  const std::vector<View>& views = plan_.tensors[tensor].views;
+  const auto memory_of = [&](const View& view) { return plan_.places[view.buffer].memory; };
+  const bool may_move =
+      is_streamed(plan_) && plan_.tensors[tensor].tensor.shape && !is_constant(tensor) &&
+      repeats_of(tensor) == nullptr && blocks_of(tensor).empty() &&
+      (blocks_ == nullptr || !blocks_->is_gathered(tensor)) &&
+      std::ranges::any_of(views, [&](const View& view) { return memory_of(view) != memory_of(views[0]); });
+  if (!may_move) return nullptr;
+  try {
+    static_cast<void>(place_of_storage(tensor));
+    return nullptr;
+  } catch (const Misplaced&) {
+  }
+  auto known = moving_.find(tensor);
+  if (known == moving_.end()) known = moving_.emplace(tensor, moving_rows(plan_, tensor, granule_)).first;
+  return &known->second;
+}
+
+bool Sources::stage(TensorId tensor, const std::string& array) {
+  const auto known = staged_.find(tensor);
+  if (known != staged_.end()) return known->second == array;
+  const auto stored = std::ranges::find(arrays_, array, &ConstantArray::name);
+  if (!is_streamed(plan_) || stored == arrays_.end() ||
+      std::ssize(stored->data) != plan_.tensors[tensor].tensor.bytes)
+    return false;
+  auto rows = staged_rows(plan_, tensor);
+  if (!rows) return false;
+  moving_.emplace(tensor, *std::move(rows));
+  staged_.emplace(tensor, array);
+  return true;
+}
+
+std::optional<std::string> Sources::staged(TensorId tensor) const {
+  const auto found = staged_.find(tensor);
+  return found == staged_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string Sources::name_of_moving(TensorId tensor) {
+  const std::string name = fmt::format("moving_{}", tensor);
+  if (places_of_moving_.contains(tensor)) return name;
+  need("stowage_moving");
+  const MovingRows& own = moving_.at(tensor);
+  std::map<std::size_t, RowPlace> places;  // by memory: each has the slots of all stays
+  for (const auto& block : own.blocks)
+    for (const Stay& stay : block) {
+      if (stay.memory == memory_of_weights) continue;
+      RowPlace& place =
+          places.try_emplace(stay.memory, RowPlace{stay.memory, stay.at, 0, 1, 1, {}}).first->second;
+      place.offset = std::min(place.offset, stay.at);
+    }
+  Bytes pitch = 0;
+  for (const auto& block : own.blocks)
+    for (const Stay& stay : block)
+      if (stay.memory != memory_of_weights) pitch = std::gcd(pitch, stay.at - places.at(stay.memory).offset);
+  if (pitch == 0) pitch = own.row_bytes;
+  std::vector<std::uint16_t> slots;
+  for (const auto& block : own.blocks)
+    for (const Stay& stay : block) {
+      const bool is_constant = stay.memory == memory_of_weights;
+      const Bytes slot = is_constant ? 0 : (stay.at - places.at(stay.memory).offset) / pitch;
+      if (std::max({slot, std::ssize(slots), own.rows}) > std::numeric_limits<std::uint16_t>::max())
+        misplace("{} moves in too many or too small units", plan_.tensors[tensor].tensor.name);
+      slots.push_back(static_cast<std::uint16_t>(slot));
+    }
+  std::vector<std::string> names;
+  for (auto& [memory, it] : places) {
+    it.pitch = pitch;
+    it.rows = std::ssize(slots);
+    it.slots = slots;
+    names.push_back(place(it, tensor));
+  }
+  places_of_moving_[tensor] = places_.array(names, std::to_string(tensor));
+  return name;
+}
+
+RowNow Sources::row_now(TensorId tensor, std::optional<std::size_t> axis, std::string_view memory,
+                        std::string_view now, std::string_view index) {
+  const MovingRows& own = *moving(tensor);
+  const Tensor& it = plan_.tensors[tensor].tensor;
+  const auto at = [&](std::string_view row) {
+    return fmt::format("stowage_row_now({}, &{}, {}, {})", memory, name_of_moving(tensor), now, row);
+  };
+  if (!axis && own.axis) misplace("it reads or writes {} as a whole, whose rows are apart", it.name);
+  if (!axis) return {at("0"), "", own.row_bytes};
+  if (own.axis && own.axis != axis)
+    misplace("{} is stored by rows along axis {}, but used along axis {}", it.name, *own.axis, *axis);
+  if (own.axis) return {at(index), "", own.row_bytes};
+  if (!is_outermost(it, *axis) && (*it.shape)[*axis] != 1)
+    misplace("rows of {} along axis {} are not contiguous", it.name, *axis);
+  return {at("0"), std::string(index), bytes_of_row(it, *axis).value()};
+}
+
+std::pair<std::string, Bytes> Sources::definitions_of_moving() const {
+  constexpr Bytes bytes_of_each = 24;
+  std::string text;
+  Bytes bytes = 0;
+  for (const auto& [tensor, places] : places_of_moving_) {
+    const MovingRows& own = moving_.at(tensor);
+    std::vector<std::uint16_t> first{0};
+    std::vector<std::uint16_t> until;
+    std::vector<std::uint16_t> in;
+    std::set<std::size_t> memories;
+    for (const auto& block : own.blocks)
+      for (const Stay& stay : block)
+        if (stay.memory != memory_of_weights) memories.insert(stay.memory);
+    for (const auto& block : own.blocks) {
+      for (const Stay& stay : block) {
+        until.push_back(
+            static_cast<std::uint16_t>(std::ranges::lower_bound(times_, stay.until) - times_.begin()));
+        constexpr std::uint16_t among_weights = 255;  // stowage_stays_at_home
+        in.push_back(stay.memory == memory_of_weights ? among_weights
+                                                      : static_cast<std::uint16_t>(std::distance(
+                                                            memories.begin(), memories.find(stay.memory))));
+      }
+      first.push_back(static_cast<std::uint16_t>(until.size()));
+    }
+    const auto array = [&](std::string_view name, int bits, const std::vector<std::uint16_t>& numbers) {
+      bytes += std::ssize(numbers) * bits / 8;
+      return fmt::format("static const uint{}_t {}_of_{}[{}] = {{\n{}}};\n", bits, name, tensor,
+                         numbers.size(), initialiser(DType::uint16, std::as_bytes(std::span(numbers))));
+    };
+    text += fmt::format("/* Stays of {}. */\n", in_comment(plan_.tensors[tensor].tensor.name));
+    const bool has_lists = until.size() > own.blocks.size();
+    if (has_lists) text += array("first_stays", 16, first) + array("ends", 16, until);
+    text += array("memories", 8, in);
+    text += fmt::format(
+        "static const stowage_moving moving_{0} = {{{1}, memories_of_{0}, {2}, {3}, {4}, {5}}};\n", tensor,
+        has_lists ? fmt::format("first_stays_of_{0}, ends_of_{0}", tensor) : "NULL, NULL", places,
+        own.row_bytes, own.granule, own.rows);
+    bytes += bytes_of_each;
+  }
+  return {text, bytes};
 }
 
 std::string Sources::place(const RowPlace& place, TensorId tensor) {
@@ -150,7 +310,9 @@ std::string Sources::place(const RowPlace& place, TensorId tensor) {
   return places_.add(place, std::to_string(tensor), in_comment(own.name));
 }
 
-std::string Sources::places() const { return places_.definitions() + with_references(definitions_of_again_); }
+std::string Sources::places() const {
+  return places_.definitions() + with_references(definitions_of_again_) + definitions_of_moving().first;
+}
 
 std::string Sources::with_references(const std::string& text) const {
   std::map<std::string, std::string> references = places_.references();

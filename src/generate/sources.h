@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -42,6 +43,16 @@ struct ConstantArray {
   std::vector<std::byte> data{};
 };
 
+/// A row of a tensor that moves, as C: a pointer to one, and how many rows the wanted one is behind that.
+struct RowNow {
+  std::string at{};
+  std::string behind{};  ///< Empty: none.
+  Bytes row_bytes = 0;
+
+  /// A pointer to the bytes of the wanted row.
+  [[nodiscard]] std::string bytes() const;
+};
+
 /// What all operators of a package share: constants, places of tensors, kernels.
 class Sources {
  public:
@@ -77,6 +88,25 @@ class Sources {
   void set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter);
   /// Null if the tensor's rows are computed once.
   [[nodiscard]] const Repeats* repeats_of(TensorId tensor) const;
+  /// Rows of a step: rows of moving tensors are in blocks of as many, if they can be.
+  void set_granule(std::int64_t granule) { granule_ = granule; }
+  /// Positions of the steps that the C takes, in their order.
+  void set_times(const std::vector<Position>& times) { times_ = times; }
+  /// Null if one place says where operators find a tensor at the present position.
+  [[nodiscard]] const MovingRows* moving(TensorId tensor) const;
+  /// Whether the plan stages a constant as a whole, and this array is the one that is copied for it: the first that is
+  /// asked about.
+  [[nodiscard]] bool stage(TensorId tensor, const std::string& array);
+  /// The array that is copied; none: nothing reads what is staged.
+  [[nodiscard]] std::optional<std::string> staged(TensorId tensor) const;
+  [[nodiscard]] DType dtype_of(const std::string& array) const {
+    return std::ranges::find(arrays_, array, &ConstantArray::name)->dtype;
+  }
+  /// The name of the stowage_moving of a tensor that moves.
+  std::string name_of_moving(TensorId tensor);
+  /// Its row `index` along an axis, or all of it, when `now` (a C expression) steps have run.
+  RowNow row_now(TensorId tensor, std::optional<std::size_t> axis, std::string_view memory,
+                 std::string_view now, std::string_view index);
   /// The name of the stowage_again of a tensor whose rows are computed again, along the axis of these rows.
   std::string again(TensorId tensor);
   [[nodiscard]] const std::string& counter() const { return counter_; }
@@ -107,10 +137,12 @@ class Sources {
   /// The text with elements of arrays instead of the names of places and layers that are there.
   [[nodiscard]] std::string with_references(const std::string& text) const;
   /// Bytes of these definitions.
-  [[nodiscard]] Bytes bytes_of_places() const { return places_.bytes() + bytes_of_again_; }
+  [[nodiscard]] Bytes bytes_of_places() const {
+    return places_.bytes() + bytes_of_again_ + definitions_of_moving().second;
+  }
 
-  /// From here on, tensors are where they are at that position: some plans move them.
-  void move_to(Position at) { at_ = at; }
+  /// From here on, tensors are where they are at that position: some plans move them. None: at several positions.
+  void move_to(std::optional<Position> at) { at_ = at; }
   /// Where an input or output of the network is when the caller hands it over.
   [[nodiscard]] Storage storage_of_outlet(TensorId tensor, bool is_input);
   /// Where a planned or outside tensor is. Throws kernels::Unsupported.
@@ -125,6 +157,11 @@ class Sources {
   [[nodiscard]] const std::vector<TensorId>& outside() const { return outside_; }
 
  private:
+  /// Where a tensor is that is in one place, or in none.
+  [[nodiscard]] Storage place_of_storage(TensorId tensor) const;
+  /// The tables of tensors that move, and their bytes.
+  [[nodiscard]] std::pair<std::string, Bytes> definitions_of_moving() const;
+
   const Network& network_;
   const run::Program& program_;
   const Plan& plan_;
@@ -145,7 +182,12 @@ class Sources {
   std::map<TensorId, std::string> again_{};
   std::string counter_{};
   std::string externs_{};
-  Position at_ = 0;
+  std::optional<Position> at_{};
+  std::int64_t granule_ = 1;
+  std::vector<Position> times_{};
+  mutable std::map<TensorId, MovingRows> moving_{};     ///< Those that were asked for.
+  std::map<TensorId, std::string> staged_{};            ///< Arrays of constants.
+  std::map<TensorId, std::string> places_of_moving_{};  ///< Names of arrays of places.
 };
 
 /// A constant that a function uses.
@@ -163,6 +205,7 @@ struct Function {
   std::string tables{};     ///< Definitions of tables with names of layers and places.
   std::string part{};       ///< The argument for its block: ", 2"; empty if it has no parameter.
   bool reads_done = false;  ///< It gets the numbers of steps that have run.
+  bool reads_now = false;   ///< It gets the number of all of them.
   std::string text{};       ///< Empty: it is the function of another block.
 };
 
@@ -178,6 +221,7 @@ struct StepKind {
   std::optional<std::size_t> axis{};  ///< It runs by rows along this axis.
   std::optional<Sums> sums{};         ///< Then its rows are those of the first input.
   std::optional<Sums> carry{};        ///< What it carries from row to row.
+  bool adds_parts = false;            ///< Its steps add some rows of its input to rows of its output.
   bool is_first_pass = false;  ///< Its rows only add to sums, with which a second pass makes the output.
   std::int64_t granule = 1;    ///< Rows of a step.
   bool is_one_step = false;    ///< One step computes all rows.
@@ -282,7 +326,9 @@ class Writer {
   /// The operator's own number, or that of its block.
   [[nodiscard]] std::string number() const { return number_of(sources_, kind_); }
 
-  /// The name of a constant of a layer's type.
+  /// Notes that a constant input is this array, which is a member of the next layer. Returns the array.
+  std::string stores(std::size_t input, std::string_view member, std::string array);
+  /// The name of a constant of a layer's type; of a copy of it if what it points to may be staged in another memory.
   std::string layer(std::string_view type, std::string_view fields);
   void need(std::string_view kernel) { sources_.need(kernel); }
   void need_math() { sources_.need_math(); }
@@ -309,6 +355,8 @@ class Writer {
   [[nodiscard]] Channel image_row(TensorId tensor, std::string_view index, bool is_read);
   /// The stowage_again of a tensor, and how many of its steps have run.
   std::string versions(TensorId tensor, std::size_t axis);
+  /// A row, or all, of a tensor that moves.
+  RowNow row_now(TensorId tensor, std::optional<std::size_t> axis, std::string_view index);
   [[nodiscard]] Operand operand(TensorId tensor, std::optional<std::size_t> axis, std::string_view index,
                                 bool is_read);
   /// The same, before planes are taken.
@@ -330,6 +378,13 @@ class Writer {
   const CarriedAxis* carried_ = nullptr;
   bool is_alike_ = true;
   Function function_{};
+  /// A constant input in a layer.
+  struct Stored {
+    std::size_t input = 0;
+    std::string member{};
+    std::string array{};
+  };
+  std::vector<Stored> stored_{};  ///< Of the next layer.
   std::string declarations_{};
   std::string body_{};
   std::optional<std::int64_t> rows_{};
@@ -338,7 +393,7 @@ class Writer {
   std::int64_t planes_ = 1;
 };
 
-/// Writes the function of a step that moves a tensor.
+/// Writes the function of steps that move a tensor, or its rows.
 [[nodiscard]] Function move_of(Sources& sources, const StepKind& kind);
 
 /// Writes the operator's function; an extern one only calls what the user writes. Throws kernels::Unsupported

@@ -21,11 +21,6 @@
 namespace stowage::generate {
 namespace {
 
-template <typename... Parts>
-[[noreturn]] void misplace(fmt::format_string<Parts...> form, Parts&&... parts) {
-  throw Misplaced{{fmt::format(form, std::forward<Parts>(parts)...)}};
-}
-
 /// The ring after which addresses repeat, if they are at equal distances until then.
 std::optional<std::int64_t> ring_of(const std::vector<Bytes>& at, Bytes pitch) {
   std::size_t ring = 1;
@@ -61,20 +56,21 @@ RowPlace place_of(std::size_t memory, const std::vector<Bytes>& at, Bytes row) {
 }
 
 /// All views, or, if they are in several memories, those that operators use at a position: in the fastest one.
-std::vector<View> views_at(const Plan& plan, const std::vector<View>& all, Position at) {
+std::vector<View> views_at(const Plan& plan, const std::vector<View>& all, std::optional<Position> at) {
   const auto memory_of = [&](const View& view) { return plan.places[view.buffer].memory; };
-  if (std::ranges::all_of(all, [&](const View& view) { return memory_of(view) == memory_of(all[0]); }))
+  if (!at || std::ranges::all_of(all, [&](const View& view) { return memory_of(view) == memory_of(all[0]); }))
     return all;
   std::vector<View> live;
   for (const View& view : all) {
-    if (view.life.lower > at || view.life.upper <= at) continue;
+    if (view.life.lower > *at || view.life.upper <= *at) continue;
     if (!live.empty() && memory_of(live[0]) > memory_of(view)) live.clear();
     if (live.empty() || memory_of(live[0]) == memory_of(view)) live.push_back(view);
   }
   return live;
 }
 
-/// The address of a row in a view that has it.
+}  // namespace
+
 std::optional<Bytes> address_in(const Plan& plan, const View& view, std::int64_t row, Bytes bytes) {
   const std::int64_t first = view.rows ? view.rows->begin : 0;
   if (view.rows && (row < first || row >= view.rows->end)) return std::nullopt;
@@ -82,7 +78,10 @@ std::optional<Bytes> address_in(const Plan& plan, const View& view, std::int64_t
   return plan.places[view.buffer].offset + view.offset + slot * bytes;
 }
 
-}  // namespace
+bool is_outermost(const Tensor& tensor, std::size_t axis) {
+  return std::all_of(tensor.shape->begin(), tensor.shape->begin() + static_cast<std::ptrdiff_t>(axis),
+                     [](std::int64_t extent) { return extent == 1; });
+}
 
 RowPlace place_in_buffer(const Plan& plan, std::size_t tensor, std::size_t buffer, Position at) {
   const PlannedTensor& own = plan.tensors[tensor];
@@ -94,7 +93,7 @@ RowPlace place_in_buffer(const Plan& plan, std::size_t tensor, std::size_t buffe
   misplace("{} is not in its buffer at {}", own.tensor.name, at);
 }
 
-Storage::Storage(const Plan& plan, std::size_t tensor, std::size_t outside, Position at)
+Storage::Storage(const Plan& plan, std::size_t tensor, std::size_t outside, std::optional<Position> at)
     : tensor_(&plan.tensors[tensor].tensor) {
   const std::vector<View> views = views_at(plan, plan.tensors[tensor].views, at);
   if (!tensor_->shape) misplace("the shape of {} depends on data", tensor_->name);
@@ -103,7 +102,7 @@ Storage::Storage(const Plan& plan, std::size_t tensor, std::size_t outside, Posi
     at_ = {0};
     return;
   }
-  if (views.empty()) misplace("{} has no place at {}", tensor_->name, at);
+  if (views.empty()) misplace("{} has no place at {}", tensor_->name, at.value_or(0));
   memory_ = plan.places[views[0].buffer].memory;
   take_views(plan, views);
 }
@@ -116,12 +115,15 @@ Storage::Storage(const Plan& plan, std::size_t tensor, const Repeats& repeats)
   take_versions(plan, views, repeats);
 }
 
+Storage::Storage(const Plan& plan, std::size_t tensor, const MovingRows& moving)
+    : tensor_(&plan.tensors[tensor].tensor), axis_(moving.axis), moves_(true) {}
+
 /// A step writes the only place that a row has then, so whoever reads the row finds its last version.
 void Storage::take_versions(const Plan& plan, const std::vector<View>& views, const Repeats& repeats) {
   axis_ = repeats.axis;
   for (const View& view : views) {
     const std::size_t axis = view.ring ? view.ring->axis : view.rows ? view.rows->axis : *axis_;
-    if (!view.ring && !view.rows && !is_outermost(axis))
+    if (!view.ring && !view.rows && !is_outermost(*tensor_, axis))
       misplace("rows of {} along axis {} are computed again, but are apart", tensor_->name, axis);
     if (*axis_ != axis) misplace("{} has rows along two axes", tensor_->name);
     if (plan.places[view.buffer].memory != memory_) misplace("{} moves between memories", tensor_->name);
@@ -178,32 +180,34 @@ void Storage::take_views(const Plan& plan, const std::vector<View>& views) {
   if (std::ranges::any_of(at_, [](Bytes at) { return at < 0; })) misplace("{} lacks rows", tensor_->name);
 }
 
-bool Storage::is_outermost(std::size_t axis) const {
-  return std::all_of(tensor_->shape->begin(), tensor_->shape->begin() + static_cast<std::ptrdiff_t>(axis),
-                     [](std::int64_t extent) { return extent == 1; });
-}
-
 bool Storage::is_contiguous() const {
   if (has_versions_) return false;
+  if (moves_) return !axis_;
   if (!axis_ || at_.size() == 1) return true;
   const Bytes row = bytes_of_row(*tensor_, *axis_).value();
   for (std::size_t r = 0; r < at_.size(); ++r)
     if (at_[r] != at_[0] + static_cast<Bytes>(r) * row) return false;
-  return is_outermost(*axis_);
+  return is_outermost(*tensor_, *axis_);
+}
+
+void Storage::expect_to_stay() const {
+  if (moves_) misplace("its kernel needs {} in one place, but it moves between memories", tensor_->name);
 }
 
 RowPlace Storage::whole() const {
+  expect_to_stay();
   if (!is_contiguous()) misplace("it reads or writes {} as a whole, whose rows are apart", tensor_->name);
   return place_of(memory_, {at_[0]}, tensor_->bytes);
 }
 
 RowPlace Storage::by_rows(std::size_t axis) const {
+  expect_to_stay();
   const auto row = bytes_of_row(*tensor_, axis);
   if (!row) misplace("{} has no rows along axis {}", tensor_->name, axis);
   if (axis_ && axis_ != axis && !is_contiguous())
     misplace("{} is stored by rows along axis {}, but used along axis {}", tensor_->name, *axis_, axis);
   if (axis_ == axis) return place_of(memory_, at_, *row);
-  if (!is_outermost(axis) && rows_along(axis) != 1)
+  if (!is_outermost(*tensor_, axis) && rows_along(axis) != 1)
     misplace("rows of {} along axis {} are not contiguous", tensor_->name, axis);
   std::vector<Bytes> at;
   for (std::int64_t r = 0; r < rows_along(axis); ++r) at.push_back(at_[0] + r * *row);

@@ -62,7 +62,7 @@ void emit_transposed(Writer& writer) {
                                                             operands.input(1), spread.out_channels, 0);
     if (operands.output().dtype == DType::int8) {
       layer = integer_layer(writer, it, 1, to, plain_bias(writer, places.bias, spread.out_channels),
-                            stored_weights(writer));
+                            stored_weights(writer), places.bias);
     } else {
       kernels::expect_kind_of_weights(operands, to, places);
       suffix = suffix_of_layer(operands, places);

@@ -35,15 +35,17 @@ std::pair<std::string, std::string> factors_of(Writer& writer, const Requantizat
 std::string stored_bias(Writer& writer, std::size_t input) {
   if (!writer.signature().has_input(input)) return "NULL";
   static_cast<void>(constant_data(writer, input));
-  return writer.sources().constant(*writer.op().inputs[input], "bias_" + writer.number());
+  return writer.stores(input, "bias",
+                       writer.sources().constant(*writer.op().inputs[input], "bias_" + writer.number()));
 }
 
 std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups, const Requantization& to,
-                          const std::vector<std::int32_t>& bias, const std::string& weights) {
+                          const std::vector<std::int32_t>& bias, const std::string& weights,
+                          std::size_t bias_input) {
   if (to.weights_zero != 0) refuse("its weights have zero point {}, expected 0", to.weights_zero);
   const std::string n = writer.number();
-  const std::string biases =
-      writer.sources().array("bias_" + n, "biases of operator " + n, DType::int32, bias);
+  const std::string biases = writer.stores(
+      bias_input, "bias", writer.sources().array("bias_" + n, "biases of operator " + n, DType::int32, bias));
   const auto [factors, powers] = factors_of(writer, to);
   return writer.layer(
       "stowage_conv_s8_layer",

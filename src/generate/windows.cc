@@ -33,7 +33,9 @@ std::span<const std::byte> constant_data(Writer& writer, std::size_t input) {
 }
 
 std::string stored_weights(Writer& writer) {
-  return writer.sources().constant(writer.op().inputs.at(1).value(), "weights_" + writer.number());
+  return writer.stores(
+      1, "weights",
+      writer.sources().constant(writer.op().inputs.at(1).value(), "weights_" + writer.number()));
 }
 
 bool is_real(const Operands& operands) {
@@ -61,9 +63,10 @@ std::string turned_weights(Writer& writer, const Windows& it, std::int64_t outer
       result.insert(result.end(), data.begin() + static_cast<std::ptrdiff_t>(from),
                     data.begin() + static_cast<std::ptrdiff_t>(from + inner));
     }
-  return writer.sources().array("weights_" + writer.number(),
-                                "weights of operator " + writer.number() + ", turned",
-                                writer.signature().inputs[1]->dtype, std::move(result));
+  return writer.stores(1, "weights",
+                       writer.sources().array("weights_" + writer.number(),
+                                              "weights of operator " + writer.number() + ", turned",
+                                              writer.signature().inputs[1]->dtype, std::move(result)));
 }
 
 }  // namespace

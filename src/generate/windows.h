@@ -50,7 +50,8 @@ struct Windows {
 /// The name of a stowage_conv_s8_layer.
 [[nodiscard]] std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups,
                                         const kernels::Requantization& to,
-                                        const std::vector<std::int32_t>& bias, const std::string& weights);
+                                        const std::vector<std::int32_t>& bias, const std::string& weights,
+                                        std::size_t bias_input = 2);
 
 /// The end of the names of kernels for a layer of uint8 or int16: "s16_b32" if biases of int16 have 32 bits.
 [[nodiscard]] std::string suffix_of_layer(const kernels::Operands& operands,

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -119,6 +120,12 @@ Operand Writer::row_or_whole(TensorId tensor, std::optional<std::size_t> axis, s
     const std::string rows = versions(tensor, *axis);
     result.at = fmt::format("({}{} *)stowage_{}_again(memory, {}, {})", is_read ? "const " : "", type,
                             is_read ? "row" : "next_row", rows, index);
+    return result;
+  }
+  if (sources_.moving(tensor) != nullptr) {
+    const RowNow row = row_now(tensor, axis, index);
+    result.at = fmt::format("({}{} *){}", is_read ? "const " : "", type, row.at);
+    if (!row.behind.empty()) result.at += fmt::format(" + ({}) * {}", row.behind, result.count());
     return result;
   }
   const Storage storage = sources_.storage(tensor);
@@ -253,6 +260,11 @@ std::string Writer::versions(TensorId tensor, std::size_t axis) {
   return fmt::format("&{}, done[{}]", sources_.again(tensor), repeats.number);
 }
 
+RowNow Writer::row_now(TensorId tensor, std::optional<std::size_t> axis, std::string_view index) {
+  function_.reads_now = true;
+  return sources_.row_now(tensor, axis, "memory", "now", index);
+}
+
 Channel Writer::channel(TensorId tensor, std::string_view index, bool is_read) {
   constexpr std::size_t channels = 3;
   const Shape& shape = *sources_.network().graph().tensors[tensor].shape;
@@ -274,6 +286,18 @@ void Writer::window(std::size_t i, std::size_t axis, std::string_view first, con
   const TensorId tensor = op_->inputs.at(i).value();
   if (sources_.is_constant(tensor)) refuse("its input {} is constant", i);
   declare(fmt::format("const void *{}[{}];", rows, window.taps));
+  if (sources_.moving(tensor) != nullptr) {
+    const RowNow row = row_now(tensor, axis, "0");
+    if (row.behind.empty()) {
+      line(fmt::format("stowage_window_now(memory, &{}, now, {}, {}, {}, {});",
+                       sources_.name_of_moving(tensor), first, window.taps, window.dilation, rows));
+    } else {
+      sources_.need("stowage_window");
+      line(fmt::format("stowage_window_in({}, {}, {}, {}, {}, {}, {});", row.at, row.row_bytes, window.in,
+                       first, window.taps, window.dilation, rows));
+    }
+    return;
+  }
   const bool is_again = sources_.repeats_of(tensor) != nullptr;
   if (!is_again) sources_.need("stowage_window");
   const std::string from = is_again ? versions(tensor, axis)
@@ -294,12 +318,32 @@ void Writer::declare_kept(const Sums& kept, std::string_view type, std::string_v
   declare(fmt::format("{0} *const {1} = ({0} *)(void *)(memory[{2}] + {3});", type, name, place.memory, at));
 }
 
+std::string Writer::stores(std::size_t input, std::string_view member, std::string array) {
+  stored_.push_back({input, std::string(member), array});
+  return array;
+}
+
 std::string Writer::layer(std::string_view type, std::string_view fields) {
   const std::string name = function_.layers.empty()
                                ? "layer_" + number()
                                : fmt::format("layer_{}_{}", number(), function_.layers.size());
   function_.layers.push_back({std::string(type), name, std::string(fields)});
-  return name;
+  constexpr std::array have_both{"stowage_conv_s8_layer", "stowage_conv_f32_layer", "stowage_layer",
+                                 "stowage_image_conv_layer", "stowage_q8_conv_layer"};
+  const std::vector<Stored> stored = std::exchange(stored_, {});
+  if (kind_.subgraph != 0 || std::ranges::find(have_both, type) == have_both.end()) return name;
+  std::string result = name;
+  for (const Stored& it : stored) {
+    if (it.input >= op_->inputs.size() || !op_->inputs[it.input]) continue;
+    const TensorId tensor = *op_->inputs[it.input];
+    if (!sources_.stage(tensor, it.array)) continue;
+    result = "own_" + name;
+    function_.reads_now = true;
+    declare(fmt::format("{} {} = {};", type, result, name));
+    declare(fmt::format("{}.{} = (const {} *)stowage_constant_now(memory, &{}, now, {});", result, it.member,
+                        c_type(sources_.dtype_of(it.array)), sources_.name_of_moving(tensor), it.array));
+  }
+  return result;
 }
 
 void Writer::declare(std::string_view declaration) {
@@ -313,8 +357,11 @@ Function Writer::take() {
   const bool is_step = kind_.axis.has_value();
   const bool is_single = rows_ == 1 && !is_step;
   const bool has_loop = rows_ && !is_single && (!is_step || kind_.granule > 1);
-  const std::string_view step = kind_.granule > 1 ? ", int32_t block" : ", int32_t y";
-  const std::string done = function_.reads_done ? fmt::format(", const {} *done", sources_.counter()) : "";
+  const std::string step = std::string(kind_.granule > 1 ? ", int32_t block" : ", int32_t y") +
+                           (kind_.adds_parts ? ", int32_t step" : "");
+  const std::string done =
+      (function_.reads_done ? fmt::format(", const {} *done", sources_.counter()) : std::string()) +
+      (function_.reads_now ? ", int32_t now" : "");
   std::string text = fmt::format("static void {}(uint8_t *const *memory{}{}) {{\n", function_.name, done,
                                  is_step ? step : "");
   text += declarations_;
@@ -338,7 +385,40 @@ Function Writer::take() {
   return std::move(function_);
 }
 
+namespace {
+
+/// All copies of a tensor whose rows move are one function.
+Function row_moves_of(Sources& sources, const StepKind& kind) {
+  const TensorId tensor = kind.copy->tensor;
+  if (const auto array = sources.staged(tensor)) {
+    Function function{.name = fmt::format("stage_{}", tensor), .reads_now = true};
+    function.text = fmt::format(
+        "static void {}(uint8_t *const *memory, int32_t now) {{\n  stowage_stage(memory, &{}, now, "
+        "{});\n}}\n",
+        function.name, sources.name_of_moving(tensor), *array);
+    return function;
+  }
+  if (is_constant(sources.plan().tensors[tensor].tensor.kind)) return {};  // it is read where it lies
+  sources.move_to(std::nullopt);
+  const MovingRows* const moving = sources.moving(tensor);
+  if (moving == nullptr) misplace("it moves {} to where it is", sources.plan().tensors[tensor].tensor.name);
+  const bool is_by_rows = kind.axis && moving->axis;
+  Function function{.name = fmt::format("move_{}", tensor), .reads_now = true};
+  function.text = fmt::format(
+      "static void {}(uint8_t *const *memory, int32_t now{}) {{\n"
+      "  stowage_move_rows(memory, &{}, now, {}, {});\n{}}}\n",
+      function.name, kind.axis ? ", int32_t y" : "", sources.name_of_moving(tensor),
+      !is_by_rows         ? "0"
+      : kind.granule == 1 ? "y"
+                          : fmt::format("y * {}", kind.granule),
+      moving->axis ? kind.granule : 1, kind.axis && !is_by_rows ? "  (void)y;\n" : "");
+  return function;
+}
+
+}  // namespace
+
 Function move_of(Sources& sources, const StepKind& kind) {
+  if (is_streamed(sources.plan())) return row_moves_of(sources, kind);
   const Copy& copy = *kind.copy;
   const auto text_of = [&](std::size_t buffer) {
     return fmt::format(
@@ -403,6 +483,7 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   const auto found = table.find(op.type);
   if (!is_extern && found == table.end()) refuse("there is no generated kernel for {}", op.type);
   if (!is_extern) expect_outputs(sources, op, found->second);
+  if (kind.adds_parts && (is_extern || op.type != "Conv")) refuse("it adds parts of rows");
   Writer writer(sources, kind);
   if (is_extern) {
     emit_extern(writer);

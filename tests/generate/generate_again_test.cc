@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "c_packages.h"
+#include "image_networks.h"
 #include "onnx_models.h"
 #include "stowage/error.h"
 #include "stowage/generate.h"
@@ -134,6 +137,59 @@ TEST(GenerateAgain, FlattensAnImageWhoseRowsAreApart) {
   const testing::TemporaryDirectory folder;
   testing::Packages packages(folder.path());
   packages.add("heads", generate_package(network, make_plan(network.input, options).plan, {.name = "heads"}));
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+bool adds_parts(const Plan& plan) {
+  return std::ranges::any_of(plan.clocks[0].steps, [](const Step& step) {
+    const auto* const run = std::get_if<stowage::Run>(&step);
+    return run != nullptr && run->part.has_value();
+  });
+}
+
+/// Channels are widened, windows move over them, and they are narrowed again, twice.
+Network widened_and_narrowed(testing::Random& random) {
+  testing::ImageMaker images(random);
+  const Shape narrow{1, 2, 12 + 2 * testing::pick(random, 0, 6), testing::pick(random, 3, 6)};
+  TensorId x = images.add_tensor(TensorKind::input, narrow);
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t channels = testing::pick(random, 6, 12);
+    const Shape wide{1, channels, narrow[2], narrow[3]};
+    x = images.apply("Conv", {x, images.weight({channels, 2, 1, 1})}, wide);
+    x = images.apply("Conv", {x, images.weight({channels, 1, 3, 3})}, wide,
+                     {{"kernel_shape", Shape{3, 3}}, {"pads", Shape{1, 1, 1, 1}}, {"group", channels}});
+    x = images.apply("Conv", {x, images.weight({2, channels, 1, 1})}, narrow);
+  }
+  static_cast<void>(images.apply("Sigmoid", {x}, narrow));
+  return images.take(0);
+}
+
+TEST(GenerateAgain, PartsOfRowsGiveWhatTheInterpreterGives) {
+  constexpr std::size_t wanted = 6;
+  testing::Random random(4);
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  for (int i = 0; i < 40 && packages.count() < wanted; ++i) {
+    const Network network = i % 3 == 2 ? testing::random_images(random) : widened_and_narrowed(random);
+    PlanOptions options;
+    options.solve.effort = 1000;
+    options.alignment = 4;
+    options.stream.emplace();
+    options.stream->granule = 1 + i % 2;
+    options.stream->blocks = StreamBlocks::none;
+    options.stream->axes = StreamAxes::natural;
+    options.stream->recompute = 2;
+    options.io = i % 4 == 3 ? Io::arena : Io::rows;
+    const Plan plan = make_plan(network.input, options).plan;
+    if (!adds_parts(plan)) continue;
+    const std::string name = "net" + std::to_string(i);
+    try {
+      packages.add(name, generate_package(network, plan, {.name = name, .cases = 2}));
+    } catch (const Error& error) {
+      ADD_FAILURE() << i << ": " << error.what();
+    }
+  }
+  EXPECT_EQ(packages.count(), wanted);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 

@@ -1,4 +1,4 @@
-// What works together: for each pair of features, and for some triples, small networks are planned, verified and run bit
+// What works together: for each pair of features, and for some larger sets, small networks are planned, verified and run bit
 // for bit with both, and the answer goes into docs/combinations.md. STOWAGE_LONG=1 STOWAGE_WRITE_TABLES=1 writes the
 // page; otherwise the answers are compared with it.
 
@@ -401,8 +401,8 @@ std::string obstacle_to(const Features& wanted, Generated& generated) {
   }
 }
 
-/// Sets of three that people ask for, and some that are easily forgotten.
-const std::vector<Features>& triples() {
+/// Larger sets that people ask for, and some that are easily forgotten.
+const std::vector<Features>& larger_sets() {
   using enum Feature;
   static const std::vector<Features> all{
       {rows, sequence, memories},  {rows, sequence, weights},      {rows, sequence, state},
@@ -420,7 +420,9 @@ const std::vector<Features>& triples() {
       {rows, blocks, recompute},   {rows, sequence, generate},     {sequence, feeding, moves},
       {sequence, state, moves},    {same_time, feeding, memories}, {same_time, state, weights},
       {bodies, state, memories},   {bodies, sequence, feeding},    {open_sizes, sequence, memories},
-      {bodies, open_sizes, state}, {rows, shared_state, generate}, {rows, shared_state, weights}};
+      {bodies, open_sizes, state}, {rows, shared_state, generate}, {rows, shared_state, weights},
+      {rows, moves, generate},     {rows, state, moves, generate}, {rows, weights, moves, generate},
+      {rows, recompute, generate}};
   return all;
 }
 
@@ -481,11 +483,11 @@ std::string tables(Generated& generated) {
           "|";
     text += "\n";
   }
-  text += "\n## Three at once\n\n| features | together |\n|---|---|\n";
-  for (const Features& three : triples()) {
+  text += "\n## Three or four at once\n\n| features | together |\n|---|---|\n";
+  for (const Features& set : larger_sets()) {
     std::string names;
-    for (const Feature feature : three) names += (names.empty() ? "" : ", ") + std::string(name_of(feature));
-    text += "| " + names + " | " + notes.cell(obstacle_to(three, generated)) + " |\n";
+    for (const Feature feature : set) names += (names.empty() ? "" : ", ") + std::string(name_of(feature));
+    text += "| " + names + " | " + notes.cell(obstacle_to(set, generated)) + " |\n";
   }
   return text + "\n## What is said\n\n" + notes.list();
 }

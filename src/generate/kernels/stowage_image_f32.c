@@ -30,8 +30,8 @@ static void add_tap(const stowage_window_shape *it, const float *in, int32_t tap
 }
 
 /* Weights, and so the order of sums, are those of an image whose rows are lines, also where rows are its columns. */
-static void convolve(const stowage_image_conv_layer *layer, const void *const *rows, float *output,
-                     int32_t by_columns) {
+void stowage_image_conv_add_f32(const stowage_image_conv_layer *layer, const void *const *rows,
+                                int32_t by_columns, int32_t begins, float *output) {
   const stowage_window_shape *const it = &layer->shape;
   const int32_t inputs = it->in_channels / layer->groups, outputs = it->out_channels / layer->groups;
   const int32_t taps = it->taps_high * it->taps_wide, fast = by_columns ? it->taps_high : it->taps_wide;
@@ -39,7 +39,7 @@ static void convolve(const stowage_image_conv_layer *layer, const void *const *r
   int32_t c, i, t, x;
   for (c = 0; c < it->out_channels; c++, output += layer->out_plane) {
     const int32_t first = c / outputs * inputs;
-    for (x = 0; x < it->out_width; x++) output[x] = layer->bias != NULL ? layer->bias[c] : 0.0F;
+    for (x = 0; begins && x < it->out_width; x++) output[x] = layer->bias != NULL ? layer->bias[c] : 0.0F;
     for (i = 0; i < inputs; i++) {
       for (t = 0; t < taps; t++, weights++) {
         const float *const row = (const float *)rows[by_columns ? t % fast : t / fast];
@@ -52,12 +52,12 @@ static void convolve(const stowage_image_conv_layer *layer, const void *const *r
 }
 
 void stowage_image_conv_f32(const stowage_image_conv_layer *layer, const void *const *rows, float *output) {
-  convolve(layer, rows, output, 0);
+  stowage_image_conv_add_f32(layer, rows, 0, 1, output);
 }
 
 void stowage_image_conv_columns_f32(const stowage_image_conv_layer *layer, const void *const *rows,
                                     float *output) {
-  convolve(layer, rows, output, 1);
+  stowage_image_conv_add_f32(layer, rows, 1, 1, output);
 }
 
 /* Padding does not count. */

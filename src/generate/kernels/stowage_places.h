@@ -72,6 +72,39 @@ void *stowage_next_row_again(uint8_t *const *memory, const stowage_again *again,
 void stowage_window_again(uint8_t *const *memory, const stowage_again *again, int32_t done, int32_t first,
                           int32_t taps, int32_t dilation, const void **rows);
 
+/* Rows [begin, end) of its input that a step adds to a row of its output. */
+typedef struct {
+  uint16_t begin;
+  uint16_t end;
+  uint8_t is_first; /* else the row has the sums so far */
+} stowage_part;
+
+/* Rows that move between memories, in blocks of `granule` rows. Block b has the stays first[b] to first[b + 1] - 1, one
+ * after the other; it leaves stay k when until[k] steps have run. Without these
+ * lists each block has one stay. Its place is row k of places[in[k]]. */
+typedef struct {
+  const uint16_t *first;
+  const uint16_t *until;
+  const uint8_t *in;
+  const stowage_place *places; /* one for each memory */
+  uint32_t row_bytes;
+  uint16_t granule;
+  uint16_t rows;
+} stowage_moving;
+
+/* The row when `now` steps have run. */
+void *stowage_row_now(uint8_t *const *memory, const stowage_moving *moving, int32_t now, int32_t row);
+void stowage_window_now(uint8_t *const *memory, const stowage_moving *moving, int32_t now, int32_t first,
+                        int32_t taps, int32_t dilation, const void **rows);
+/* Constants that are staged: a copy of `home` is in another memory for some of the time. */
+enum { stowage_stays_at_home = 255 }; /* in stowage_moving::in */
+const void *stowage_constant_now(uint8_t *const *memory, const stowage_moving *moving, int32_t now,
+                                 const void *home);
+void stowage_stage(uint8_t *const *memory, const stowage_moving *moving, int32_t now, const void *home);
+/* Copies rows from where they are to their next stay. */
+void stowage_move_rows(uint8_t *const *memory, const stowage_moving *moving, int32_t now, int32_t row,
+                       int32_t count);
+
 /* Fixed point */
 
 /* A real factor: multiplier / 2^31 * 2^shift. The multiplier is not negative. */

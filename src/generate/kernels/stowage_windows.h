@@ -224,6 +224,9 @@ void stowage_image_conv_f32(const stowage_image_conv_layer *layer, const void *c
 /* The same if rows are columns of the image. */
 void stowage_image_conv_columns_f32(const stowage_image_conv_layer *layer, const void *const *rows,
                                     float *output);
+/* Adds the rows that are not null to a row of the output, or begins it with them. */
+void stowage_image_conv_add_f32(const stowage_image_conv_layer *layer, const void *const *rows,
+                                int32_t by_columns, int32_t begins, float *output);
 /* The windows of `rows` cover the row of the output, as above. */
 void stowage_image_spread_f32(const stowage_image_spread_layer *layer, const void *const *rows, int32_t phase,
                               float *output);
