@@ -79,8 +79,9 @@ struct HeaderOptions {
 };
 
 /// Writes the plan as a header for C99 and C++ without dependencies: the sizes of memories, the places of
-/// tensors, and the steps with the places of their operands. `graphs` are in the order of the plan's models.
-/// Throws UsageError if the prefix is not a C identifier, and for a streamed plan or a plan of a buffer list.
+/// tensors, and the steps with the places of their operands. `graphs` are in the order of the plan's models. Of a buffer
+/// list, which has no graph: the sizes of memories and the places of buffers. Throws UsageError if the prefix is not a C
+/// identifier.
 void write_header(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
                   std::ostream& out);
 

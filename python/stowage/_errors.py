@@ -52,7 +52,7 @@ class InternalError(RuntimeError):
 # What takes names and values: --dim x=N is dim={'x': N}.
 _WITH_NAMES = "dim|shape|bound|value"
 # Parameters of functions here that are no planning options.
-_PARAMETERS = {"cases", "check", "fit", "force", "jobs", "kernels", "plan", "prefix", "random-weights",
+_PARAMETERS = {"cases", "check", "fit", "force", "inputs", "jobs", "kernels", "plan", "prefix", "random-weights",
                "runtime", "strip"}
 # What a shell takes: in backquotes, or from the name of the program to the end of the clause.
 _SHELL = re.compile(r"(`[^`]*`|(?<![\w./-])stowage [a-z][^;`\n]*)")
@@ -79,6 +79,7 @@ def _options_in(text: str) -> str:
 
     value = r"'?[^ =:]+=[^ ;)]*(?:\.\.\.|[^ ,;:).])"
     text = re.sub(rf"--({_WITH_NAMES}) {value}(?: --\1 {value})*", names, text)
+    text = re.sub(r"--input ('[^']*')", r"inputs[\1]", text)
     text = re.sub(r"--extern [\w:]+(?: --extern [\w:]+)*",
                   lambda found: f"extern={re.findall('--extern ([^ ]+)', found.group(0))}", text)
     known = {name.replace("_", "-") for name, _ in _core.options()} | _PARAMETERS

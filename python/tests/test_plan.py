@@ -163,7 +163,7 @@ def test_tflite(tflite, tmp_path):
     zeros = {tensor["name"]: np.zeros(tensor["shape"], tensor["dtype"])}
     plan.save_c(tmp_path / "zeros", name="net", inputs=zeros)
     assert (tmp_path / "zeros/net_test.c").read_text() != (tmp_path / "c/net_test.c").read_text()
-    with pytest.raises(stowage.UsageError, match="the network has no such input"):
+    with pytest.raises(stowage.UsageError, match=r"inputs\['nothing'\]: the network has no such input"):
         plan.save_c(tmp_path / "none", inputs={"nothing": np.zeros(1, np.float32)})
 
 

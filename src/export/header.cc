@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "export/header_buffers.h"
 #include "export/header_tables.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -167,10 +168,6 @@ class HeaderWriter {
         prefix_(options.prefix),
         capitals_(macro_name(options.prefix)),
         out_(out) {
-    if (!is_identifier(prefix_))
-      throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix_));
-    if (graphs.size() != plan.models.size())
-      throw UsageError("a C header (-o FILE.h) is for models: a buffer list has no steps and tensors");
     for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
       first_tensor_.push_back(first);
       first += graphs[m].tensors.size();
@@ -328,6 +325,12 @@ class HeaderWriter {
 
 void write_header(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
                   std::ostream& out) {
+  if (!is_identifier(options.prefix))
+    throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", options.prefix));
+  if (plan.tensors.empty()) return exporting::write_buffers_header(plan, options, out);
+  if (graphs.size() != plan.models.size())
+    throw UsageError(fmt::format("a C header needs the graphs of all {} models of its plan, {} are given",
+                                 plan.models.size(), graphs.size()));
   HeaderWriter(plan, graphs, options, out).write();
 }
 

@@ -96,24 +96,6 @@ std::optional<Place> Places::in(std::size_t tensor, std::size_t buffer, Position
   return std::nullopt;
 }
 
-constexpr std::size_t longest_text = 255;  // compilers need not support literals of more than 4095 bytes
-
-/// A string literal. Escapes question marks, which could form trigraphs.
-std::string literal(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : shortened(text, longest_text)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\' || c == '?') {
-      result += {'\\', c};
-    } else if (byte < 0x20 || byte > 0x7e) {
-      result += fmt::format("\\{:03o}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
-
 /// Rows of one table to which rows of another refer, by the address of the first.
 class Pool {
  public:
@@ -408,6 +390,22 @@ std::string macro_name(std::string_view text) {
     result += byte < 0x80 && std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
   }
   return result;
+}
+
+std::string literal(const std::string& text) {
+  constexpr std::size_t longest_text = 255;  // compilers need not support literals of more than 4095 bytes
+  std::string result = "\"";
+  for (const char c : shortened(text, longest_text)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\' || c == '?') {
+      result += {'\\', c};
+    } else if (byte < 0x20 || byte > 0x7e) {
+      result += fmt::format("\\{:03o}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
 }
 
 void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,

@@ -17,6 +17,9 @@ namespace stowage::exporting {
 /// The text in capitals, with characters replaced that C does not allow in names.
 [[nodiscard]] std::string macro_name(std::string_view text);
 
+/// A string literal. Escapes question marks, which could form trigraphs; long texts are shortened.
+[[nodiscard]] std::string literal(const std::string& text);
+
 /// Writes the definitions of a header's tables, for the declarations in header.cc.
 void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
                          std::ostream& out);

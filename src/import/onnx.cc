@@ -102,56 +102,6 @@ std::set<std::string> inputs_of_caller(wire::ModelProto& model, const ImportOpti
   return names;
 }
 
-/// Reads a model whose sizes are open: at the largest and at others, see open_sizes.cc.
-class OpenReader {
- public:
-  OpenReader(Read& it, const Source& source, const ImportOptions& options)
-      : it_(it), source_(source), options_(options) {}
-
-  void read(const Inferred& largest) {
-    if (!largest.own.empty()) own_ = &largest.own;
-    varying_.resize(largest.values.size());
-    const ReadAt compare = [&](const ImportOptions& exact) { return compare_values(exact, largest.values); };
-    read_at_others(largest.ranges, largest.is_drawn, compare);
-    std::vector<Graph> others;
-    for (const auto& [number, exact] : accepted_) {
-      others.push_back(read_again(exact, number).graph);
-    }
-    it_.model = read_again(options_, 0);
-    it_.model.graph = hold_for_all(std::move(it_.model.graph), others);
-  }
-
- private:
-  /// Notes the values that are others at these sizes. Returns whether something was drawn.
-  bool compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
-    OnnxGraph model = it_.resolved();
-    const Reading reading{.number = ++numbers_, .own = own_};
-    const Inferred other = infer_shapes(model, it_.versions, source_.folder, exact, reading);
-    accepted_.emplace_back(reading.number, exact);
-    for (TensorId t = 0; t < varying_.size(); ++t)
-      varying_[t] = varying_[t] || (values[t] && values[t] != other.values[t]);
-    return other.is_drawn;
-  }
-
-  OnnxGraph read_again(const ImportOptions& exact, std::size_t number) {
-    OnnxGraph model = it_.resolved();
-    const Reading reading{.number = number, .varying = varying_, .own = number == 0 ? nullptr : own_};
-    Inferred inferred = infer_shapes(model, it_.versions, source_.folder, exact, reading);
-    it_.types = std::move(inferred.types);
-    it_.values = std::move(inferred.values);
-    find_copies(model, it_.versions, it_.values);
-    return model;
-  }
-
-  Read& it_;
-  const Source& source_;
-  const ImportOptions& options_;
-  const std::vector<Type>* own_ = nullptr;
-  std::size_t numbers_ = 0;
-  std::vector<std::pair<std::size_t, ImportOptions>> accepted_{};
-  std::vector<bool> varying_{};
-};
-
 /// Throws Error if a round makes a value that is larger than the largest before a round, whatever that is.
 void expect_rounds_hold(const Graph& graph, const std::vector<GivenRound>& rounds) {
   for (const auto& [before, after] : rounds) {
@@ -209,12 +159,77 @@ std::optional<Inferred> take_sure_branches(Read& it, const Source& source, const
   return std::nullopt;
 }
 
+bool has_branches(const Graph& graph) {
+  return std::ranges::any_of(graph.subgraphs, [](const Subgraph& subgraph) {
+    return std::ranges::any_of(subgraph.operators, [](const Operator& op) { return op.type == "If"; });
+  });
+}
+
+/// Reads a model whose sizes are open: at the largest and at others, see open_sizes.cc.
+class OpenReader {
+ public:
+  OpenReader(Read& it, const Source& source, const ImportOptions& options)
+      : it_(it), source_(source), options_(options) {}
+
+  void read(const Inferred& largest) {
+    if (!largest.own.empty()) own_ = &largest.own;
+    varying_.resize(largest.values.size());
+    if (has_ranges(largest.ranges)) expect_accepted(at_largest(largest.ranges));
+    const ReadAt compare = [&](const ImportOptions& exact) {
+      expect_accepted(exact);
+      return compare_values(exact, largest.values);
+    };
+    read_at_others(largest.ranges, largest.is_drawn, compare);
+    std::vector<Graph> others;
+    for (const auto& [number, exact] : accepted_) {
+      others.push_back(read_again(exact, number).graph);
+    }
+    it_.model = read_again(options_, 0);
+    it_.model.graph = hold_for_all(std::move(it_.model.graph), others);
+  }
+
+ private:
+  /// Throws Error if the model rejects these sizes. Branches that only they decide are left open elsewhere, and what is in
+  /// one that may not run is no reason to reject anything.
+  void expect_accepted(const ImportOptions& exact) {
+    if (!has_branches(it_.model.graph)) return;
+    Read alone = it_;
+    (void)take_sure_branches(alone, source_, exact, {.takes_branches = true});
+  }
+
+  /// Notes the values that are others at these sizes. Returns whether something was drawn.
+  bool compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
+    OnnxGraph model = it_.resolved();
+    const Reading reading{.number = ++numbers_, .own = own_};
+    const Inferred other = infer_shapes(model, it_.versions, source_.folder, exact, reading);
+    accepted_.emplace_back(reading.number, exact);
+    for (TensorId t = 0; t < varying_.size(); ++t)
+      varying_[t] = varying_[t] || (values[t] && values[t] != other.values[t]);
+    return other.is_drawn;
+  }
+
+  OnnxGraph read_again(const ImportOptions& exact, std::size_t number) {
+    OnnxGraph model = it_.resolved();
+    const Reading reading{.number = number, .varying = varying_, .own = number == 0 ? nullptr : own_};
+    Inferred inferred = infer_shapes(model, it_.versions, source_.folder, exact, reading);
+    it_.types = std::move(inferred.types);
+    it_.values = std::move(inferred.values);
+    find_copies(model, it_.versions, it_.values);
+    return model;
+  }
+
+  Read& it_;
+  const Source& source_;
+  const ImportOptions& options_;
+  const std::vector<Type>* own_ = nullptr;
+  std::size_t numbers_ = 0;
+  std::vector<std::pair<std::size_t, ImportOptions>> accepted_{};
+  std::vector<bool> varying_{};
+};
+
 /// Takes the branches that are the same at all sizes.
 void take_branches_of_all_sizes(Read& it, const Source& source, const ImportOptions& options) {
-  const auto has_branches = [](const Subgraph& subgraph) {
-    return std::ranges::any_of(subgraph.operators, [](const Operator& op) { return op.type == "If"; });
-  };
-  if (std::ranges::none_of(it.model.graph.subgraphs, has_branches)) return;
+  if (!has_branches(it.model.graph)) return;
   try {
     const ImportOptions sure = without_open_sizes(it.model, options);
     static_cast<void>(

@@ -64,9 +64,9 @@ void expect_plan_of_one(const Plan& plan) {
 
 [[noreturn]] void reject_other_tensors() {
   throw UsageError(
-      "--offsets symbolic: at exact sizes the model has other tensors or operators than for the range: a "
-      "branch that "
-      "sizes decide, or another model");
+      "at exact sizes the model has other tensors or operators than for the range: a branch that sizes "
+      "decide, "
+      "or another model");
 }
 
 /// An open axis: a tensor, and the axis.

@@ -16,6 +16,7 @@
 #include "plan/row_rounds.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/text.h"
 #include "model/blocks.h"
 #include "plan/context.h"
 #include "plan/draft.h"
@@ -130,7 +132,7 @@ class RowSearch {
   RowSearch(std::span<const Input> inputs, const PlanOptions& options, const Graph& graph,
             const Around& around, const Deadline& deadline)
       : inputs_(inputs),
-        options_(options),
+        options_(saying_the_best(options)),
         graph_(graph),
         around_(around),
         deadline_(deadline),
@@ -167,12 +169,23 @@ class RowSearch {
     std::vector<LeftOut> left_out{};
   };
 
+  /// Each search says the best that it has found itself. In front of that is the peak of the best plan.
+  PlanOptions saying_the_best(PlanOptions options) {
+    if (!options.solve.progress) return options;
+    options.solve.progress = [this, say = options.solve.progress](std::string_view what, double fraction) {
+      const Bytes peak = peak_so_far_;
+      say(peak == 0 ? std::string(what) : base::concat("so far ", peak, " bytes; ", what), fraction);
+    };
+    return options;
+  }
+
   /// Once more while it is cut, for orders and offsets may be lower with more time.
   void plan_whole_operators(const Deadline& deadline) {
     if (whole_ && (!whole_->interrupted || deadline.is_over())) return;
     Plan plan = plan_whole(inputs_, options_, deadline);
     bound_of_whole_ = std::max(bound_of_whole_, bound_of_orders(plan, deadline));
     if (!whole_ || plan.summary.peak <= whole_->summary.peak) whole_ = std::move(plan);
+    if (!best_) peak_so_far_ = whole_->summary.peak;
   }
 
   /// A plan in a given order is planned without a search for others, but claims of rows are about all orders.
@@ -207,6 +220,7 @@ class RowSearch {
     if (!found || found->placed.peak >= (best_ ? best_->peak : limit())) return;
     is_by_clock_ = found->placed.solution.interrupted;
     best_ = std::move(found->placed);
+    peak_so_far_ = best_->peak;
     from_ = std::move(found->from);
     blocks_.reset();
     is_quick_ = true;
@@ -307,6 +321,7 @@ class RowSearch {
     if (!found) return false;
     if (best_ && found->peak == best_->peak && found->recomputed > best_->recomputed) return false;
     best_ = std::move(found);
+    peak_so_far_ = best_->peak;
     is_quick_ = false;
     return true;
   }
@@ -383,7 +398,8 @@ class RowSearch {
   }
 
   std::span<const Input> inputs_;
-  const PlanOptions& options_;
+  PlanOptions options_;
+  std::atomic<Bytes> peak_so_far_ = 0;  ///< 0: there is no plan yet.
   const Graph& graph_;
   const Around& around_;
   const Deadline& deadline_;

@@ -365,13 +365,67 @@ TEST(Header, SaysWhichViewOperatorsUse) {
       std::string::npos);
 }
 
-TEST(Header, RefusesWhatIsNoIdentifierAndWhatHasNoSteps) {
+/// The table and the macros of a list say what the plan does, in each language.
+TEST(Header, HasTheBuffersOfAList) {
+  PlanOptions levels;
+  levels.memories = {{.name = "fast ram", .capacity = 100, .cost = 1}, {.name = "slow", .cost = 10}};
+  const Problem list{.buffers = {{.id = "a", .size = 64, .pieces = {{0, 64, {0, 2}}}},
+                                 {.id = "b.c", .size = 32, .pieces = {{0, 32, {1, 3}}}},
+                                 {.id = "b-c", .size = 96, .pieces = {{0, 96, {2, 4}}}}},
+                     .memories = {{.name = "arena"}}};
+  for (const PlanOptions& options : {PlanOptions(), levels}) {
+    const Plan plan = make_plan(Input{.info = {.name = "list"}, .content = list}, options).plan;
+    const TemporaryDirectory directory;
+    std::ostringstream header;
+    write_header(plan, {}, {.prefix = "net"}, header);
+    directory.write("net.h", header.str());
+    std::ostringstream unnamed;
+    write_header(plan, {}, {.prefix = "bare", .names = false}, unnamed);
+    directory.write("bare.h", unnamed.str());
+    directory.write("program.c", R"(
+#define NET_IMPLEMENTATION
+#include "net.h"
+#define BARE_IMPLEMENTATION
+#include "bare.h"
+#include <stdio.h>
+int main(void) {
+  unsigned i;
+  for (i = 0; i < NET_BUFFERS; ++i)
+    printf("%s %lu %lu %lu\n", net_buffers[i].name, (unsigned long)net_buffers[i].memory,
+           (unsigned long)net_buffers[i].offset, (unsigned long)net_buffers[i].bytes);
+  printf("%d %lu %lu %lu\n", bare_buffers[0].name == 0, (unsigned long)NET_OFFSET_A,
+         (unsigned long)NET_OFFSET_B_C, (unsigned long)NET_OFFSET_B_C_2);
+  return 0;
+}
+)");
+    std::string expected;
+    for (std::size_t b = 0; b < plan.buffers.size(); ++b)
+      expected += plan.buffers[b].id + " " + std::to_string(plan.places[b].memory) + " " +
+                  std::to_string(plan.places[b].offset) + " " + std::to_string(plan.buffers[b].size) + "\n";
+    expected += "1";
+    for (const Place& place : plan.places) expected += " " + std::to_string(place.offset);
+    const std::string size = options.memories.empty() ? "ARENA" : "FAST_RAM";
+    EXPECT_NE(header.str().find("#define NET_" + size + "_SIZE " + std::to_string(plan.memories[0].peak)),
+              std::string::npos);
+    EXPECT_EQ(unnamed.str().find("OFFSET_"), std::string::npos);
+    for (const std::vector<std::string>& compiler :
+         {std::vector<std::string>{"gcc", "-std=c99"}, {"g++", "-x", "c++"}}) {
+      if (!is_there(compiler[0])) continue;
+      std::vector<std::string> command = compiler;
+      command.insert(command.end(), {"program.c", "-o", "program"});
+      const ProcessResult compiled = compile(directory, command);
+      ASSERT_EQ(compiled.status, 0) << compiled.errors.substr(0, 2000);
+      EXPECT_EQ(run_process((directory / "program").string(), {}).output, expected + "\n");
+    }
+  }
+}
+
+TEST(Header, RefusesWhatIsNoIdentifierAndModelsWithoutGraphs) {
   const Planned it = planned({examples / "branches.json"});
   std::ostringstream out;
   for (const char* const prefix : {"", "1a", "a b", "a-b", "\xC3\xA9"})
     EXPECT_THROW(write_header(it.plan, it.graphs, {.prefix = prefix}, out), UsageError) << prefix;
-  const PlanResult list = make_plan(read_input(examples / "buffers.csv"));
-  EXPECT_THROW(write_header(list.plan, {}, {.prefix = "plan"}, out), UsageError);
+  EXPECT_THROW(write_header(it.plan, {}, {.prefix = "plan"}, out), UsageError);
 }
 
 /// Prints the steps, and where each row of each tensor is at each of them.

@@ -503,6 +503,31 @@ TEST(GivenSizes, HaveAnEffect) {
   expect_message(testing::error_of_model(model, more), {"tensor 'r'", "float32[8,4] by the model itself"});
 }
 
+/// What a branch rejects counts where sizes decide that it runs, though the condition is open for the range.
+TEST(GivenSizes, AreRejectedByTheBranchThatTheyTake) {
+  const auto branch = [](const std::vector<onnx::NodeProto>& nodes) {
+    return testing::onnx_graph({.nodes = nodes, .outputs = {untyped_value("b")}});
+  };
+  const onnx::ModelProto model = onnx_model(
+      {.nodes = {node("Shape", {"x"}, {"s"}), node("Gather", {"s", "one"}, {"c"}),
+                 node("Equal", {"c", "three"}, {"is_three"}),
+                 node("If", {"is_three"}, {"y"},
+                      {attribute("then_branch", branch({node("Relu", {"x"}, {"b"})})),
+                       attribute("else_branch",
+                                 branch({node("InstanceNormalization", {"x", "w", "w"}, {"b"})}))})},
+       .inputs = {tensor_value("x", {1, "c", 4})},
+       .outputs = {untyped_value("y")},
+       .initializers = {scalar("one", 1), scalar("three", 3), testing::zeros("w", {4})}});
+  const auto error = [&](std::int64_t least, std::int64_t most) {
+    return testing::error_of_model(model, {.dims = {{"c", {least, most}}}});
+  };
+  for (const std::int64_t accepted : {3, 4}) EXPECT_EQ(error(accepted, accepted), "");
+  EXPECT_EQ(error(1, 4), "");
+  const std::vector<std::string> says{"InstanceNormalization", "is for 4 channels, but the data has 8"};
+  expect_message(error(8, 8), says);
+  expect_message(error(1, 8), says);
+}
+
 TEST(GivenSizes, AreAskedForWithBothPromises) {
   const onnx::ModelProto model = onnx_model({.nodes = {node("NonZero", {"x"}, {"y"})},
                                              .inputs = {tensor_value("x", {"?", 4})},

@@ -7,8 +7,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -286,6 +289,27 @@ TEST(Effort, ALittleOfItIsEnoughForRows) {
     EXPECT_TRUE(before == 0 || result.plan.summary.peak < before) << before;
     before = result.plan.summary.peak;
   }
+}
+
+/// Searches say what they have found themselves; in front of that is the peak of the plan so far.
+TEST(Progress, SaysTheBestPlanByRowsSoFar) {
+  testing::Random random(5);
+  const Network network = testing::random_images(random);
+  PlanOptions options;
+  options.io = Io::rows;
+  options.stream.emplace();
+  options.solve.effort = 2000;
+  std::mutex mutex;
+  std::vector<Bytes> peaks;
+  options.solve.progress = [&](std::string_view what, double /*fraction*/) {
+    const std::scoped_lock lock(mutex);
+    if (what.starts_with("so far ")) peaks.push_back(std::stoll(std::string(what.substr(7))));
+  };
+  const Plan plan = make_plan(network.input, options).plan;
+  ASSERT_FALSE(peaks.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(peaks, std::greater()));
+  EXPECT_LT(peaks.back(), peaks.front());
+  EXPECT_GE(peaks.back(), plan.summary.peak);
 }
 
 }  // namespace

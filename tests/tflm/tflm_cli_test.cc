@@ -151,11 +151,7 @@ TEST(TflmCli, WritesHeaders) {
   const std::string header = directory.read("plan.h");
   EXPECT_NE(header.find("#define MY_ARENA_SIZE 128u"), std::string::npos);
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "-o", "p.h", "--prefix", "1"}).status, 2);
-  directory.write("list.csv", "id,lower,upper,size\na,0,2,64\n");
-  const ProcessResult of_list = run_stowage(directory.path(), {"plan", "list.csv", "-o", "p.h"});
-  EXPECT_EQ(of_list.status, 2);
-  EXPECT_NE(of_list.errors.find("a C header (-o FILE.h) is for models"), std::string::npos) << of_list.errors;
-  EXPECT_EQ(directory.names(), (std::vector<std::string>{"list.csv", "m.tflite", "plan.h"}));
+  EXPECT_EQ(directory.names(), (std::vector<std::string>{"m.tflite", "plan.h"}));
 }
 
 TEST(TflmCli, InspectsFiles) {
