@@ -84,7 +84,7 @@ void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const s
     const std::set<std::int64_t> different(begun.begin(), begun.end());
     if (different.size() < begun.size())  // else they only are in another order
       for (const auto& output : network_.graph().subgraphs[0].operators[op].outputs)
-        if (output) repeats_.emplace(*output, steps);
+        if (output && !is_in_several_memories(*output)) repeats_.emplace(*output, steps);
     const std::vector<std::uint16_t> blocks(steps.blocks.begin(), steps.blocks.end());
     const auto bytes = std::as_bytes(std::span(blocks));
     definitions_of_again_ +=
@@ -161,14 +161,16 @@ std::string RowNow::bytes() const {
   return behind.empty() ? at : fmt::format("(uint8_t *){} + ({}) * {}", at, behind, row_bytes);
 }
 
-const MovingRows* Sources::moving(TensorId tensor) const {
+bool Sources::is_in_several_memories(TensorId tensor) const {
   const std::vector<View>& views = plan_.tensors[tensor].views;
   const auto memory_of = [&](const View& view) { return plan_.places[view.buffer].memory; };
-  const bool may_move =
-      is_streamed(plan_) && plan_.tensors[tensor].tensor.shape && !is_constant(tensor) &&
-      repeats_of(tensor) == nullptr && blocks_of(tensor).empty() &&
-      (blocks_ == nullptr || !blocks_->is_gathered(tensor)) &&
-      std::ranges::any_of(views, [&](const View& view) { return memory_of(view) != memory_of(views[0]); });
+  return std::ranges::any_of(views, [&](const View& view) { return memory_of(view) != memory_of(views[0]); });
+}
+
+const MovingRows* Sources::moving(TensorId tensor) const {
+  const bool may_move = is_streamed(plan_) && plan_.tensors[tensor].tensor.shape && !is_constant(tensor) &&
+                        is_in_several_memories(tensor) && blocks_of(tensor).empty() &&
+                        (blocks_ == nullptr || !blocks_->is_gathered(tensor));
   if (!may_move) return nullptr;
   try {
     static_cast<void>(place_of_storage(tensor));

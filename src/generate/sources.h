@@ -86,7 +86,7 @@ class Sources {
   [[nodiscard]] const std::vector<std::string>& wishes() const { return wishes_; }
   /// Operators that compute rows again, and the C type that counts their steps.
   void set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter);
-  /// Null if the tensor's rows are computed once.
+  /// Null if the tensor's rows are computed once, or are in several memories: then their stays say where each is.
   [[nodiscard]] const Repeats* repeats_of(TensorId tensor) const;
   /// Rows of a step: rows of moving tensors are in blocks of as many, if they can be.
   void set_granule(std::int64_t granule) { granule_ = granule; }
@@ -157,6 +157,7 @@ class Sources {
   [[nodiscard]] const std::vector<TensorId>& outside() const { return outside_; }
 
  private:
+  [[nodiscard]] bool is_in_several_memories(TensorId tensor) const;
   /// Where a tensor is that is in one place, or in none.
   [[nodiscard]] Storage place_of_storage(TensorId tensor) const;
   /// The tables of tensors that move, and their bytes.

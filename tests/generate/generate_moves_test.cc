@@ -115,6 +115,7 @@ TEST(GenerateMoves, RowsOfImages) {
     const Network network = testing::random_images(random);
     PlanOptions options = by_rows(pick(random, 0, 2) == 0 ? Io::arena : Io::rows);
     options.stream->granule = pick(random, 1, 2);
+    options.stream->recompute = pick(random, 0, 1) == 0 ? 1.5 : 1;
     PlanOptions two = in_two_memories(network, options, pick(random, 3, 8));
     if (pick(random, 0, 3) == 0) two.memories.push_back({.name = "DRAM", .cost = 30});
     const Plan plan = make_plan(network.input, two).plan;
