@@ -71,7 +71,9 @@ TEST(StreamSteps, AreInStretchesOfAboutAsManyRows) {
     InstanceOptions whole = options;
     whole.granules = granules_of(network.graph(), stretches, options);
     for (const Operator& op : instances_of(network.graph(), whole).operators) {
-      if (op.source && op.writing == Writing::row_by_row) EXPECT_EQ(op.instances(), 1) << op.name;
+      if (op.source && op.writing == Writing::row_by_row) {
+        EXPECT_EQ(op.instances(), 1) << op.name;
+      }
     }
   }
 }
