@@ -36,6 +36,7 @@
 #include "pack/life.h"
 #include "pack/memories/memories.h"
 #include "pack/memories/needs.h"
+#include "pack/memories/prices.h"
 #include "pack/memories/spills.h"
 #include "pack/memories/stretched.h"
 #include "pack/occupancy.h"
@@ -58,6 +59,7 @@ struct ViewOf {
 
 constexpr std::int64_t most_parts = 8;  ///< Of a weight.
 constexpr Bytes least_part = 2048;
+constexpr int rounds_of_estimate = 300;  // of prices
 
 /// A life on the clock with copies: from the step that it begins with to that which it ends with.
 Lifetime life_on(const Stretched& clock, const Lifetime& life) {
@@ -86,6 +88,21 @@ class RowMover {
     }
   }
 
+  std::optional<RowMoves> bound() {
+    std::optional<RowMoves> result;
+    if (find_needs() && memories::are_small(needs_)) {
+      std::int64_t upper = 0;
+      for (const Need& need : needs_.all) upper += memories::cost_of(needs_, need, {});
+      // As many rounds for all plans that are compared: fewer prove less.
+      result.emplace(RowMoves{
+          .cost_bound = memories::find_prices(needs_, upper, control_.deadline, rounds_of_estimate).bound,
+          .weights_cost = cost_of_weights()});
+      if (control_.deadline.is_over()) result.reset();
+    }
+    drop_weights();
+    return result;
+  }
+
   std::optional<RowMoves> run() {
     std::optional<RowMoves> result = move();
     if (!is_applied_) drop_weights();
@@ -97,9 +114,8 @@ class RowMover {
     if (!find_needs() || !memories::are_small(needs_)) return std::nullopt;
     memories::Spilling found = memories::choose_stays(needs_, control_);
     if (found.stays.empty()) return std::nullopt;
-    RowMoves result{.cost_bound = found.cost_bound, .is_cut = found.is_cut};
-    for (std::size_t b = first_weight_; b < plan_.buffers.size(); ++b)
-      result.weights_cost += plan_.buffers[b].traffic * memories_[working_].cost;
+    RowMoves result{
+        .cost_bound = found.cost_bound, .is_cut = found.is_cut, .weights_cost = cost_of_weights()};
     if (found.cost < present_cost()) {
       stays_ = std::move(found.stays);
       apply();
@@ -109,6 +125,14 @@ class RowMover {
   }
 
   // Weights
+
+  /// Of those that can be staged, as long as none is.
+  [[nodiscard]] std::int64_t cost_of_weights() const {
+    std::int64_t cost = 0;
+    for (std::size_t b = first_weight_; b < plan_.buffers.size(); ++b)
+      cost += plan_.buffers[b].traffic * memories_[working_].cost;
+    return cost;
+  }
 
   [[nodiscard]] bool is_weight(std::size_t b) const { return b >= first_weight_; }
 
@@ -591,6 +615,13 @@ class RowMover {
 };
 
 }  // namespace
+
+std::optional<RowMoves> least_cost_of_moves(const BufferAccesses& accesses,
+                                            const std::vector<Memory>& memories,
+                                            const std::optional<StoredWeights>& weights,
+                                            const pack::Control& control, Plan& plan) {
+  return RowMover(accesses, memories, weights, control, plan).bound();
+}
 
 std::optional<RowMoves> move_rows(const BufferAccesses& accesses, const std::vector<Memory>& memories,
                                   const std::optional<StoredWeights>& weights, const pack::Control& control,

@@ -282,8 +282,8 @@ std::optional<PlacedRows> place_with_io(const Attempt& attempt, const PlacingOpt
   return placed;
 }
 
-std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder& order, stream::Form form,
-                                     const PlacingOptions& options) {
+std::optional<PlacedRows> lay_rows(const RowNetwork& streamed, const RowOrder& order, stream::Form form,
+                                   const PlacingOptions& options) {
   if (!has_one_axis_each(streamed)) return std::nullopt;
   constexpr std::int64_t work_of_step = 500;  // to lay its rows out
   options.deadline.spend(work_of_step * std::ssize(order.steps));
@@ -298,16 +298,22 @@ std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder&
   add_bodies(streamed.network.graph, timetable.steps, options.around, ids, layout);
   add_state(streamed.network.graph, timetable.steps, options.around, ids, layout);
   if (!layout.accesses.empty()) layout.accesses.resize(layout.buffers.size());
-  PlacedRows placed{.steps = steps_of(streamed, std::move(timetable), layout),
+  return PlacedRows{.steps = steps_of(streamed, std::move(timetable), layout),
+                    .tensors = std::move(layout.tensors),
                     .problem = problem_of(std::move(layout.buffers), options.plan.memories),
-                    .accesses = std::move(layout.accesses)};
+                    .accesses = std::move(layout.accesses),
+                    .alignment = options.around.alignment,
+                    .recomputed = recomputed(streamed)};
+}
+
+std::optional<PlacedRows> place_rows(const RowNetwork& streamed, const RowOrder& order, stream::Form form,
+                                     const PlacingOptions& options) {
+  std::optional<PlacedRows> placed = lay_rows(streamed, order, form, options);
+  if (!placed) return std::nullopt;
   SolveOptions solving = options.plan.solve;
   solving.strategy = options.strategy;
-  placed.solution = solve_until_it_fits(placed.problem, solving, options.deadline);
-  placed.peak = total_peak(placed.problem, placed.solution);
-  placed.tensors = std::move(layout.tensors);
-  placed.alignment = options.around.alignment;
-  placed.recomputed = recomputed(streamed);
+  placed->solution = solve_until_it_fits(placed->problem, solving, options.deadline);
+  placed->peak = total_peak(placed->problem, placed->solution);
   return placed;
 }
 

@@ -77,6 +77,8 @@ struct Around {
   Bytes alignment = 1;
   bool keeps_state = false;           ///< Its state is in the plan.
   stream::ChosenGranules granules{};  ///< Of tensors whose steps have other rows than those of all others.
+  std::optional<Bytes>
+      fast{};  ///< The fast memory of several, if what is read and written in slower ones counts.
 };
 
 struct PlacingOptions {
@@ -85,6 +87,10 @@ struct PlacingOptions {
   const Around& around;
   base::Deadline deadline{};
 };
+
+/// An order's rows as buffers without offsets. None as for `place_rows`.
+[[nodiscard]] std::optional<PlacedRows> lay_rows(const RowNetwork& streamed, const RowOrder& order,
+                                                 stream::Form form, const PlacingOptions& options);
 
 /// Places an order's rows in memory. None if time is up, if rows of repeated operators would be in two places
 /// at once, or if a repeated tensor has rows along two axes.

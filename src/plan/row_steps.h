@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "plan/row_costs.h"
 #include "plan/row_rounds.h"
 #include "stowage/import.h"
 #include "stowage/options.h"
@@ -10,11 +11,13 @@
 
 namespace stowage::plan {
 
-/// Rows of a network as `found`, but in larger steps where these read weights less often, for a memory of that capacity;
-/// see row_steps.cc. The options have one memory. Each entry reads fewer bytes than the one before, and needs more memory.
+/// Rows of a network as `found`, but in larger steps where these read weights less often and so cost less in these
+/// memories; see row_steps.cc. The fastest has a capacity. The options have one memory. The entries that promise most
+/// come first.
 [[nodiscard]] std::vector<NetworkRows> rows_in_larger_steps(const Input& input, const PlanOptions& options,
                                                             const stream::PassedIo& passed,
-                                                            const NetworkRows& found, Bytes capacity,
+                                                            const NetworkRows& found,
+                                                            const MemoriesOfRows& memories,
                                                             const base::Deadline& deadline);
 
 }  // namespace stowage::plan

@@ -14,7 +14,7 @@
 // writes them, and go as the last one reads them. An output that is needed behind the branch of its network is whole in
 // a buffer of the clock around it, unless its rows leave.
 //
-// Cost: one or two searches for rows for each network, three more for larger steps, and as many plans and two more if there
+// Cost: one or two searches for rows for each network, four more for larger steps, and as many plans and two more if there
 // are several networks or memories.
 
 #include "plan/rows.h"
@@ -48,6 +48,8 @@ constexpr double share_of_whole_together = 0.4;  // of what is left
 constexpr double share_of_whole_beside_moves =
     0.2;  // the same, if rows may move: choosing when takes longest
 
+constexpr double share_of_rows_beside_weights = 0.75;  // for rows and larger steps, if reads of weights count
+constexpr double share_of_larger_steps = 0.55;         // of that, for these
 constexpr double share_of_trying = 0.4;  // of what is left, if rows may move: then one choice goes on
 
 /// Whether what steps read of weights has a cost.
@@ -183,11 +185,17 @@ std::vector<std::vector<NetworkRows>> larger_steps_of_each(const Context& contex
                                                            const Deadline& deadline) {
   std::vector<std::vector<NetworkRows>> of_each;
   if (!context.working[0].capacity) return {};
+  MemoriesOfRows memories{.working = context.working};
+  for (const Memory& it : context.options.memories) {
+    if (it.role != MemoryRole::weights) continue;
+    memories.cost_of_weights = std::max(memories.cost_of_weights, it.cost);
+    if (rows_may_move(context)) memories.weights = it;  // all in one memory, as for moves
+  }
   std::size_t most = 0;
   for (std::size_t m = 0; m < found.size(); ++m) {
     const Input& input = context.inputs[m];
     of_each.push_back(rows_in_larger_steps(input, alone(context, options, input), passed[m], found[m],
-                                           *context.working[0].capacity,
+                                           memories,
                                            deadline.part(1 / static_cast<double>(found.size() - m))));
     most = std::max(most, of_each.back().size());
   }
@@ -207,10 +215,10 @@ std::vector<std::vector<NetworkRows>> choices_of_rows(const Context& context, co
   const bool has_two = options.io == Io::arena && options.alias != Alias::all && context.working.size() > 1;
   const bool has_steps = count_weights(context) && !options.stream->granule;
   const std::vector<stream::PassedIo> passed = passed_by_rows(context, options.io);
-  const double share = 1.0 / (1 + (has_two ? 1 : 0) + (has_steps ? 1 : 0));
-  std::vector<std::vector<NetworkRows>> choices{rows_of_each(context, options, passed, deadline.part(share))};
-  if (has_two)
-    choices.push_back(windows_of_each(context, options, passed, has_steps ? deadline.part(0.5) : deadline));
+  const Deadline of_rows = has_steps ? deadline.part(1 - share_of_larger_steps) : deadline;
+  std::vector<std::vector<NetworkRows>> choices{
+      rows_of_each(context, options, passed, has_two ? of_rows.part(0.5) : of_rows)};
+  if (has_two) choices.push_back(windows_of_each(context, options, passed, of_rows));
   if (has_steps) {
     for (auto& it : larger_steps_of_each(context, options, passed, choices[0], deadline))
       choices.push_back(std::move(it));
@@ -232,7 +240,9 @@ std::string why_not_better(const Plan& rows, const Plan& whole) {
 }
 
 Plan plan_together(const Context& context, const PlanOptions& options, const Deadline& deadline) {
-  const auto choices = choices_of_rows(context, options, deadline.part(share_of_rows));
+  const bool has_steps = count_weights(context) && !options.stream->granule;
+  const auto choices = choices_of_rows(
+      context, options, deadline.part(has_steps ? share_of_rows_beside_weights : share_of_rows));
   const double share = rows_may_move(context) ? share_of_whole_beside_moves : share_of_whole_together;
   const Deadline of_whole = deadline.part(has_rows(choices[0]) ? share : 1);
   Plan whole = plan_networks(Context(context.inputs, context.options, of_whole));

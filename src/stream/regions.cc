@@ -17,6 +17,13 @@
 // For one n, all regions follow from each other (region_peaks.cc). Where operators repeat themselves (alike.cc), so
 // do regions: their peaks, beyond what is live before them, are those of the earlier stretch.
 //
+// Where a fast memory is smaller than the peak, the sum over regions of what they read and write in slow memory counts
+// instead, estimated for each by itself: the share of its bytes that exceeds the capacity, and weights that its steps read
+// again, unless there is room for them:
+//
+//     peak > capacity    2 * bytes written * (peak - capacity) / peak, and all weights again
+//     peak < capacity    weights again, but for the share that fits into capacity - peak
+//
 // Source: the patent on polyhedral scheduling: the order inside a region is one affine map for each operator,
 // scale and shift, at its latest. Choosing regions by their peak, and rows that come and go between them, are
 // ours.
@@ -105,6 +112,13 @@ struct Known {
   Bytes least_of_longer = 0;  ///< Longer ones need as much, beyond what is there from the start and stays.
 };
 
+/// Of some operators.
+struct Sums {
+  double written = 0;
+  double weights = 0;  ///< That more than one iteration reads.
+  double again = 0;    ///< Of these, what all iterations but the first read.
+};
+
 /// The least peak of all operators up to each one, and its last region.
 class LeastPeaks {
  public:
@@ -119,10 +133,13 @@ class LeastPeaks {
         share_(options.work / static_cast<std::int64_t>(std::max<std::size_t>(1, program.operators()))),
         peaks_(program.operators() + 1, unbounded),
         begins_(program.operators() + 1, 0),
+        costs_(program.operators() + 1, std::numeric_limits<double>::max()),
         known_(program.operators() + 1),
         is_wanted_(program.operators() + 1, false) {
     peaks_[0] = program.resident;
-    if (!options.reuses) return;
+    costs_[0] = 0;
+    if (options.fast) sum_up();
+    if (!options.reuses || options.fast) return;
     alike_ = alike_stretches(program);
     for (std::size_t end = 1; end < alike_.size(); ++end) {
       if (alike_[end].period > 0) is_wanted_[end - alike_[end].period] = true;
@@ -191,7 +208,7 @@ class LeastPeaks {
 
   /// A peak that is lower than the best for this end so far.
   [[nodiscard]] Bytes highest_better(std::size_t end) const {
-    return peaks_[end] == unbounded ? options_.limit : peaks_[end] - 1;
+    return peaks_[end] == unbounded || options_.fast ? options_.limit : peaks_[end] - 1;
   }
 
   /// Doubles the region's length. Where a region as long has no order, makes it as little longer as it can be.
@@ -213,9 +230,41 @@ class LeastPeaks {
     if (!may_begin_[region.begin] || peaks_[region.begin] == unbounded) return false;
     const Bytes peak = std::max(peaks_[region.begin], lives_[region.begin] + beyond);
     if (peak > highest_better(region.end)) return false;
+    if (options_.fast) {
+      const double cost = costs_[region.begin] + cost_of(region, lives_[region.begin] + beyond);
+      if (cost >= costs_[region.end]) return false;
+      costs_[region.end] = cost;
+    }
     peaks_[region.end] = peak;
     begins_[region.end] = region.begin;
     return true;
+  }
+
+  /// What operators write, and their weights.
+  void sum_up() {
+    sums_.resize(program_.operators() + 1);
+    for (std::size_t op = 0; op < program_.operators(); ++op) {
+      Sums& next = sums_[op + 1] = sums_[op];
+      for (IterationId i = program_.first[op]; i < program_.first[op + 1]; ++i)
+        next.written += static_cast<double>(program_.instances[i].bytes_written);
+      const auto again = static_cast<double>(program_.count(op) - 1);
+      if (again < 1) continue;
+      next.weights += static_cast<double>(options_.fast->weights[op]);
+      next.again += again * static_cast<double>(options_.fast->weights[op]);
+    }
+  }
+
+  /// About how many bytes a region with that peak reads and writes in slow memory, but for what each weight costs once.
+  [[nodiscard]] double cost_of(const Region& region, Bytes peak) const {
+    const Sums& before = sums_[region.begin];
+    const Sums& behind = sums_[region.end];
+    const double room = static_cast<double>(options_.fast->capacity - peak);
+    const double weights = behind.weights - before.weights;
+    const double again = behind.again - before.again;
+    if (room >= weights) return 0;
+    if (room >= 0) return again * (weights - room) / weights;
+    const double moved = behind.written - before.written + static_cast<double>(lives_[region.begin]);
+    return again - 2 * moved * room / static_cast<double>(peak);
   }
 
   /// Takes the peaks of regions from an earlier stretch that is alike. False if longer ones are worth a trial.
@@ -251,6 +300,8 @@ class LeastPeaks {
   std::int64_t share_;  ///< Steps that may be tried in vain for one end.
   std::vector<Bytes> peaks_;
   std::vector<std::size_t> begins_;
+  std::vector<double> costs_;  ///< If there is a fast memory.
+  std::vector<Sums> sums_{};   ///< The same: of the operators before each one.
   std::vector<AlikeStretch> alike_{};
   std::vector<Known> known_;
   std::vector<bool> is_wanted_;  ///< Whether regions of a later end are like those of this one.

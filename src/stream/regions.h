@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/deadline.h"
@@ -24,9 +25,17 @@ struct TrialEffort {
   base::Deadline deadline{};
 };
 
+/// A memory that is too small for what an order needs, beside one that is slower.
+struct FastMemory {
+  Bytes capacity = 0;
+  std::vector<Bytes> weights{};  ///< Of each operator: bytes that each of its iterations reads.
+};
+
 struct RegionOptions {
   std::int64_t work = 0;  ///< The most steps to try; after that, operators are regions of their own.
   Bytes limit = std::numeric_limits<Bytes>::max();  ///< Higher peaks are as good as none.
+  /// If it is given, regions are chosen by about how many bytes are read and written outside it, and not by the peak.
+  std::optional<FastMemory> fast{};
   bool reuses = true;  ///< Peaks of regions hold for other stretches of operators that are alike.
   base::Deadline deadline{};
 };

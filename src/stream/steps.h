@@ -9,6 +9,23 @@
 
 namespace stowage::stream {
 
+/// Consecutive operators whose outputs have about as many rows.
+struct Stretch {
+  std::vector<std::size_t> operators{};
+  std::int64_t rows = 1;     ///< At most.
+  std::int64_t granule = 1;  ///< Rows of their steps.
+};
+
+/// Those with more than one row, in the order of operators.
+[[nodiscard]] std::vector<Stretch> stretches_of(const Graph& graph, const InstanceOptions& options);
+
+/// The granules of their outputs that are not those of all others.
+[[nodiscard]] ChosenGranules granules_of(const Graph& graph, const std::vector<Stretch>& stretches,
+                                         const InstanceOptions& options);
+
+/// Of each operator of the model: the bytes of its constants.
+[[nodiscard]] std::vector<Bytes> weights_of_operators(const Graph& graph, const RowModel& model);
+
 /// Larger steps for some operators, so that they read their weights less often.
 struct LargerSteps {
   ChosenGranules granules{};

@@ -8,6 +8,9 @@
 
 #include "image_networks.h"
 #include "stream/instances.h"
+#include "stream/program.h"
+#include "stream/regions.h"
+#include "stream/replay.h"
 #include "stream/steps.h"
 
 namespace stowage::stream {
@@ -52,6 +55,47 @@ TEST(StreamSteps, ReadLessWithinTheirLimits) {
     }
   }
   EXPECT_GT(larger, 50U);
+}
+
+TEST(StreamSteps, AreInStretchesOfAboutAsManyRows) {
+  Random random(12);
+  for (int i = 0; i < 50; ++i) {
+    const Network network = testing::random_images(random);
+    const InstanceOptions options{.granule = 2, .io = Io::rows};
+    std::vector<Stretch> stretches = stretches_of(network.graph(), options);
+    EXPECT_TRUE(granules_of(network.graph(), stretches, options).empty());
+    for (Stretch& stretch : stretches) {
+      EXPECT_GE(stretch.rows, 2);
+      stretch.granule = stretch.rows;
+    }
+    InstanceOptions whole = options;
+    whole.granules = granules_of(network.graph(), stretches, options);
+    for (const Operator& op : instances_of(network.graph(), whole).operators) {
+      if (op.source && op.writing == Writing::row_by_row) {
+        EXPECT_EQ(op.instances(), 1) << op.name;
+      }
+    }
+  }
+}
+
+/// Whatever the memory, the order has all steps, each after what it needs.
+TEST(StreamSteps, AreInLegalOrdersForFastMemories) {
+  Random random(13);
+  for (int i = 0; i < 100; ++i) {
+    const Network network = testing::random_images(random);
+    const RowModel model = instances_of(network.graph(), {.io = Io::rows});
+    const RowProgram program = unroll(model);
+    const Bytes peak = order_by_regions(program, {.work = 100'000}).peak;
+    for (const Bytes capacity : {Bytes{0}, peak / 2, peak, 4 * peak}) {
+      const FastMemory fast{capacity, weights_of_operators(network.graph(), model)};
+      const RegionOrder order = order_by_regions(program, {.work = 100'000, .fast = fast});
+      EXPECT_EQ(order.steps.size(), program.instances.size());
+      const RowReplay replayed = replay(program, order.steps);
+      EXPECT_FALSE(replayed.fault);
+      EXPECT_LE(replayed.peak, order.peak);
+      EXPECT_GE(order.peak, peak);
+    }
+  }
 }
 
 }  // namespace

@@ -26,7 +26,6 @@
 namespace stowage::memories {
 namespace {
 
-constexpr int rounds_of_pricing = 2000;
 constexpr int rounds_without_better = 15;  // after so many the steps become shorter
 constexpr double shortest_step = 0.01;
 
@@ -46,10 +45,10 @@ class Pricing {
     for (const Need& need : needs.all) touches_ += std::ssize(need.touches);
   }
 
-  Priced run(const base::Deadline& deadline) {
+  Priced run(const base::Deadline& deadline, int rounds) {
     double step = 1;
     int without_gain = 0;
-    for (int round = 0; round < rounds_of_pricing && step >= shortest_step && !deadline.is_over(); ++round) {
+    for (int round = 0; round < rounds && step >= shortest_step && !deadline.is_over(); ++round) {
       deadline.spend(12 * touches_ + 4 * needs_.end);
       const Prices prices = rounded();
       const std::int64_t bound = bound_of(prices);
@@ -133,8 +132,8 @@ class Pricing {
 
 }  // namespace
 
-Priced find_prices(const Needs& needs, std::int64_t upper, const base::Deadline& deadline) {
-  return Pricing(needs, upper).run(deadline);
+Priced find_prices(const Needs& needs, std::int64_t upper, const base::Deadline& deadline, int rounds) {
+  return Pricing(needs, upper).run(deadline, rounds);
 }
 
 }  // namespace stowage::memories
