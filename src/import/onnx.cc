@@ -194,7 +194,8 @@ class OpenReader {
   void expect_accepted(const ImportOptions& exact) {
     if (!has_branches(it_.model.graph)) return;
     Read alone = it_;
-    (void)take_sure_branches(alone, source_, exact, {.takes_branches = true});
+    const Reading reading{.number = numbers_ + 1, .own = own_, .takes_branches = true};
+    (void)take_sure_branches(alone, source_, exact, reading);
   }
 
   /// Notes the values that are others at these sizes. Returns whether something was drawn.

@@ -404,7 +404,7 @@ int main(void) {
                   std::to_string(plan.places[b].offset) + " " + std::to_string(plan.buffers[b].size) + "\n";
     expected += "1";
     for (const Place& place : plan.places) expected += " " + std::to_string(place.offset);
-    const std::string size = options.memories.empty() ? "ARENA" : "FAST_RAM";
+    const std::string size = plan.memories.size() == 1 ? "ARENA" : "FAST_RAM";
     EXPECT_NE(header.str().find("#define NET_" + size + "_SIZE " + std::to_string(plan.memories[0].peak)),
               std::string::npos);
     EXPECT_EQ(unnamed.str().find("OFFSET_"), std::string::npos);
