@@ -378,9 +378,12 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
   const auto read = [&](const GivenSize& size) { return read_with(with_batches, options, others, size); };
   const AcceptsSize accepts = accepting(read);
   const std::string given = dims_of(batches, "1");
-  if (are_batches && accepts({1, 1})) print_command_for_one(command, given, others, 1);
+  const bool is_one_shown = are_batches && accepts({1, 1});
+  if (is_one_shown) print_command_for_one(command, given, others, 1);
   const auto range = range_to_go_on(accepts);
-  if (range && (variations.size() == 1 || *range->least == 1)) {
+  if (range && range->most == *range->least) {
+    if (!is_one_shown || range->most > 1) print_command_for_one(command, given, others, range->most);
+  } else if (range && (variations.size() == 1 || *range->least == 1)) {
     print_commands(command, given, others, *range, std::ranges::min(peaks));
   } else if (range) {  // sizes do not go together, so each has a range of its own
     for (std::size_t v = 0; v < shown; ++v) {

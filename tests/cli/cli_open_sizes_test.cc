@@ -201,6 +201,11 @@ TEST(CliOpenSizes, ThatMustBeOneAreFound) {
   const ProcessResult answer = run_stowage(directory.path(), {"plan", "net.onnx"});
   EXPECT_EQ(answer.status, 3) << answer.errors;
   expect_says(answer.output, {"with batch=1 m=1", "bytes  n=32", "--dim batch=1 --dim m=1 --dim n="});
+  const ProcessResult of_one =
+      run_stowage(directory.path(), {"plan", "net.onnx", "--dim", "batch=1", "--dim", "n=32"});
+  expect_says(of_one.output,
+              {"the plan for m=1:\n  stowage plan net.onnx --dim batch=1 --dim n=32 --dim m=1\n"});
+  EXPECT_EQ(of_one.output.find("for every size"), std::string::npos) << of_one.output;
 }
 
 /// A height that ends as one row, and a width that may be any.
