@@ -17,10 +17,10 @@ class Error(StowageError):
     """
 
     def __init__(self, message: str, file: str = "", place: str = "", problem: str = "") -> None:
-        super().__init__(_in_python(message))
+        super().__init__(in_python(message))
         self.file = file
         self.place = place
-        self.problem = _in_python(problem or message)
+        self.problem = in_python(problem or message)
 
     def __reduce__(self) -> tuple[type, tuple[str, ...]]:
         return type(self), (str(self), self.file, self.place, self.problem)
@@ -30,7 +30,7 @@ class UsageError(StowageError):
     """An option that is wrong by itself or for this input."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(_in_python(message))
+        super().__init__(in_python(message))
 
 
 class NotApplicable(UsageError):
@@ -58,7 +58,7 @@ _PARAMETERS = {"cases", "check", "fit", "force", "inputs", "jobs", "kernels", "p
 _SHELL = re.compile(r"(`[^`]*`|(?<![\w./-])stowage [a-z][^;`\n]*)")
 
 
-def _in_python(message: str) -> str:
+def in_python(message: str) -> str:
     """Options as they are called here: time_limit for --time-limit, a dict for several --dim. Commands for a shell stay
     as they are."""
     return "".join(part if i % 2 else _options_in(part) for i, part in enumerate(_SHELL.split(message)))

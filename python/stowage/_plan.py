@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stowage import _core
 from stowage._arrays import Table, array_from, array_to, rows_of, table_of
-from stowage._errors import Error, InternalError, RunFault, UsageError
+from stowage._errors import Error, InternalError, RunFault, UsageError, in_python
 from stowage._draw import draw
 from stowage._options import Models, Source, arguments_of, sources_of, texts_of
 
@@ -130,7 +130,7 @@ class Plan:
     @property
     def left_out(self) -> list[tuple[str, str, str]]:
         """What was asked for and is not in the plan, such as rows: (what, why, what may help)."""
-        return self._core.left_out
+        return [(what, in_python(why), in_python(remedy)) for what, why, remedy in self._core.left_out]
 
     @property
     def buffers(self) -> Table:

@@ -201,7 +201,7 @@ def test_rows_that_are_left_out_are_named(classifier):
     plan = stowage.plan(classifier, stream=True, io="rows", effort=0)
     assert plan.interrupted and not plan.proven
     what, why, help = plan.left_out[0]
-    assert what == "rows" and "the effort ended" in why and "--effort" in help
+    assert what == "rows" and "the effort ended" in why and "effort" in help and "--" not in help
     assert "cut short, without rows" in repr(plan) and "left out" in str(plan)
     whole = stowage.plan(classifier)
     assert whole.proven and whole.left_out == []
