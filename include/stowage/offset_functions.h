@@ -29,16 +29,6 @@
 
 namespace stowage {
 
-/// A size that the caller of the network chooses anew for each run: least, least + step, ..., most.
-struct SizeSymbol {
-  std::string name{};
-  std::int64_t least = 1;
-  std::int64_t most = 1;
-  std::int64_t step = 1;
-
-  bool operator==(const SizeSymbol&) const = default;
-};
-
 /// One step of a computation of sizes, in whole numbers. It uses results of earlier steps only.
 struct SizeTerm {
   enum class Kind : std::uint8_t {

@@ -154,10 +154,22 @@ enum class ModelFormat : std::uint8_t { onnx, tflite, csv, ops, json, xla, execu
 [[nodiscard]] std::string_view name_of(ModelFormat format);
 [[nodiscard]] std::optional<ModelFormat> model_format_named(std::string_view name);
 
+/// A size that the caller of the network chooses anew for each run: least, least + step, ..., most.
+struct SizeSymbol {
+  std::string name{};
+  std::int64_t least = 1;
+  std::int64_t most = 1;
+  std::int64_t step = 1;
+
+  bool operator==(const SizeSymbol&) const = default;
+};
+
 struct ModelInfo {
   std::string name{};
   std::string source{};  ///< The file it was read from.
   ModelFormat format = ModelFormat::json;
+  std::vector<SizeSymbol>
+      ranges{};  ///< Sizes that the plan is for a range of, with the names that --dim takes.
 
   bool operator==(const ModelInfo&) const = default;
 };

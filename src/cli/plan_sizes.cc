@@ -25,6 +25,7 @@ struct PlannedSize {
   std::string name{};  ///< As --dim takes it.
   std::int64_t most = 0;
   bool is_open = false;
+  std::optional<SizeSymbol> range{};  ///< That the plan has of it, by its name in the model.
 };
 
 /// What a model leaves open; nothing if it cannot be read without more than sizes.
@@ -64,6 +65,9 @@ std::vector<PlannedSize> sizes_of(const Plan& plan, const std::vector<NamedFile>
     for (const OpenSize& open : open_sizes_of(read, m, options[m])) {
       std::optional<PlannedSize> size = size_in(plan, m, open);
       if (!size) continue;
+      const std::vector<SizeSymbol>& ranges = plan.models[m].ranges;
+      const auto range = std::ranges::find(ranges, size->name, &SizeSymbol::name);
+      if (range != ranges.end() && range->most == size->most) size->range = *range;
       if (models.size() > 1) size->name = models[m].name + "." + size->name;
       sizes.push_back(*std::move(size));
     }
@@ -81,6 +85,12 @@ bool is_within(const PlannedSize& planned, const GivenSize& given, const std::st
   if (!planned.is_open && (is_range || given.most != planned.most)) refuse("=");
   if (planned.is_open && (is_range ? given.most != planned.most : given.most > planned.most))
     refuse(" up to ");
+  if (planned.range && !is_range) {
+    const SizeSymbol& range = *planned.range;
+    if (given.most < range.least) refuse(fmt::format(" from {} up to ", range.least));
+    if ((given.most - range.least) % range.step != 0)
+      refuse(fmt::format(" from {} in steps of {} up to ", range.least, range.step));
+  }
   return planned.is_open && !is_range;
 }
 
@@ -105,8 +115,10 @@ ModelTexts with_values_of(const Plan& plan, const std::vector<NamedFile>& models
 std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbols,
                      const std::vector<NamedFile>& models, const ReadModel& read, const ModelTexts& texts) {
   const auto symbol = std::ranges::find(symbols, size.name, &SizeSymbol::name);
-  if (symbol != symbols.end())
-    return fmt::format("{}={}..{}:{}", size.name, symbol->least, symbol->most, symbol->step);
+  if (size.range || symbol != symbols.end()) {
+    const SizeSymbol& range = size.range ? *size.range : *symbol;
+    return fmt::format("{}={}..{}:{}", size.name, range.least, range.most, range.step);
+  }
   const auto accepts = [&](const GivenSize& tried) {
     ModelTexts own = texts;
     own.dims.push_back(fmt::format("{}={}", size.name, in_digits(tried)));

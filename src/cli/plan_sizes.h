@@ -25,8 +25,8 @@ struct PlannedSizes {
 /// Reads a model, by its index. Throws Error for what it rejects.
 using ReadModel = std::function<void(std::size_t model, const ImportOptions& options)>;
 
-/// Sizes are found in the shapes of the plan's inputs. Where a plan is for a range, its shapes do not say the smallest
-/// size: it is the smallest that the model accepts, unless `symbols` has it. Throws UsageError for a --dim that is not
+/// Sizes are found in the shapes of the plan's inputs. Where a plan is for a range and does not have that itself, as older
+/// files, its smallest size is the smallest that the model accepts, unless `symbols` has it. Throws UsageError for a --dim that is not
 /// the plan's.
 [[nodiscard]] PlannedSizes sizes_in(const Plan& plan, const std::vector<NamedFile>& models,
                                     const ReadModel& read, const ModelTexts& texts,

@@ -50,7 +50,11 @@ class Document {
 
   void models(std::span<const ModelInfo> models) {
     rows("models", models, [](const ModelInfo& model) {
-      return Json{{"name", model.name}, {"source", model.source}, {"format", name_of(model.format)}};
+      Json json{{"name", model.name}, {"source", model.source}, {"format", name_of(model.format)}};
+      for (const SizeSymbol& it : model.ranges)
+        json["ranges"].push_back(
+            {{"name", it.name}, {"least", it.least}, {"most", it.most}, {"step", it.step}});
+      return json;
     });
   }
 

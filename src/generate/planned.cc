@@ -89,10 +89,16 @@ PlannedPackage planned_as_asked(std::vector<Network> networks, PlanOptions optio
       made.package = generate_package(networks, plan, wanted);
       return made;
     } catch (const Error& error) {
-      auto less = simplify(plan, options);
       const auto* const refused = dynamic_cast<const generate::RowsRefused*>(&error);
-      if (!less && refused != nullptr && networks.size() == 1 && run_whole(networks[0], refused->operators()))
-        less = "with these operators as wholes";
+      std::optional<std::string_view> less;
+      const auto run_refused_whole = [&] {
+        if (!less && refused != nullptr && networks.size() == 1 &&
+            run_whole(networks[0], refused->operators()))
+          less = "with these operators as wholes";
+      };
+      if (options.moves == Moves::allowed) run_refused_whole();  // what moves save is worth more
+      if (!less) less = simplify(plan, options);
+      run_refused_whole();
       if (!less && options.stream && options.io != Io::rows && has_bodies(networks)) {
         options.stream.reset();
         less = "without rows";

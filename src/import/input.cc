@@ -97,8 +97,13 @@ Network read_to_run(const import::Source& source, ModelFormat format, const Impo
   throw Error("", "says nothing of weights and attributes, expected an ONNX or TFLite model to run");
 }
 
-ModelInfo info_of(const std::filesystem::path& file, ModelFormat format) {
-  return {base::as_utf8(file.stem().string()), base::as_utf8(file.string()), format};
+ModelInfo info_of(const std::filesystem::path& file, ModelFormat format, const ImportOptions& options) {
+  ModelInfo info{base::as_utf8(file.stem().string()), base::as_utf8(file.string()), format};
+  for (const auto& [name, size] : options.dims) {
+    if (import::is_range(size))
+      info.ranges.push_back({base::as_utf8(name), *size.least, size.most, size.step});
+  }
+  return info;
 }
 
 /// Plans and reports contain names and are UTF-8; model files may contain any bytes.
@@ -141,7 +146,7 @@ Input read_input_of(import::Source source, const std::string& name, const Import
   try {
     const ModelFormat format = format_of(source.bytes, file);
     Input input = read(source, file, format, options);
-    input.info = info_of(file, format);
+    input.info = info_of(file, format, options);
     if (auto* const graph = std::get_if<Graph>(&input.content)) make_names_printable(*graph, input.info.name);
     note_empty_inputs(input, options);
     return input;
@@ -158,7 +163,7 @@ Network read_network_of(import::Source source, const std::string& name, const Im
   try {
     const ModelFormat format = format_of(source.bytes, file);
     Network network = read_to_run(source, format, options);
-    network.input.info = info_of(file, format);
+    network.input.info = info_of(file, format, options);
     make_names_printable(std::get<Graph>(network.input.content), network.input.info.name);
     note_empty_inputs(network.input, options);
     add_rows(network);

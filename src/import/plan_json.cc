@@ -18,8 +18,18 @@ Shape read_shape(const Json& json) {
 }
 
 ModelInfo read_model(const Json& json) {
-  return {json.at("name").string(), json.at("source").string(),
-          enumerator(json.at("format"), model_format_named)};
+  ModelInfo model{json.at("name").string(), json.at("source").string(),
+                  enumerator(json.at("format"), model_format_named)};
+  if (const auto ranges = json.find("ranges")) {
+    for (const Json& it : ranges->elements()) {
+      model.ranges.push_back({it.at("name").string(), it.at("least").natural(), it.at("most").natural(),
+                              it.at("step").natural()});
+      if (model.ranges.back().step < 1 || model.ranges.back().least > model.ranges.back().most)
+        throw it.error(
+            "is no range of sizes, expected a step of at least 1, and the smallest before the largest");
+    }
+  }
+  return model;
 }
 
 PlannedMemory read_memory(const Json& json) {

@@ -190,6 +190,38 @@ TEST(CliPlannedSizes, WithinTheRangesRun) {
   }
 }
 
+/// What is open depends on the whole range: here the height ends as two rows at all sizes of it, and as others below it.
+TEST(CliPlannedSizes, AreThoseOfTheWholeRange) {
+  using testing::attribute;
+  using Axes = std::vector<std::int64_t>;
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx",
+                  testing::onnx_model({.nodes = {testing::node("MaxPool", {"x"}, {"y"},
+                                                               {attribute("kernel_shape", Axes{32, 1}),
+                                                                attribute("strides", Axes{32, 1})})},
+                                       .inputs = {tensor_value("x", {1, 1, "h", 4})},
+                                       .outputs = {testing::untyped_value("y")}})
+                      .SerializeAsString());
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    return run_stowage(directory.path(), arguments);
+  };
+  ASSERT_EQ(run({"plan", "net.onnx", "--dim", "h=64..94:2", "-o", "plan.json"}).status, 0);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"verify", "plan.json", "--model", "net.onnx"},
+        {"verify", "plan.json", "--model", "net.onnx", "--dim", "h=70"},
+        {"run", "net.onnx", "--plan", "plan.json", "--check=all"},
+        {"run", "net.onnx", "--plan", "plan.json", "--check=all", "--dim", "h=64"},
+        {"report", "plan.json", "--model", "net.onnx", "-o", "plan.html"}}) {
+    const ProcessResult result = run(command);
+    EXPECT_EQ(result.status, 0) << command[0] << result.output << result.errors;
+  }
+  const auto refused = [&](const std::string& size) {
+    return run({"verify", "plan.json", "--model", "net.onnx", "--dim", size}).errors;
+  };
+  expect_says(refused("h=62"), {"differs from the plan, which is for h from 64 up to 94"});
+  expect_says(refused("h=71"), {"differs from the plan, which is for h from 64 in steps of 2 up to 94"});
+}
+
 /// Shapes that a run decides, by data, follow from the sizes of the run, too.
 TEST(CliPlannedSizes, WithinTheRangesRunWhereDataGiveShapes) {
   const testing::TemporaryDirectory directory;

@@ -506,8 +506,7 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.tflite", tflite, {"--dim", "N=1"}, wrong_usage, {"--dim"}},
       {"f.tflite", tflite, {"--state", "y=z"}, wrong_usage, {"--state", "'z'"}},
   };
-  for (const char* const flag :
-       {"--header", "--tflite", "--run", "--feed", "--release", "--frobnicate", "-x"}) {
+  for (const char* const flag : {"--tflite", "--run", "--feed", "--release", "--frobnicate", "-x"}) {
     rows.push_back({"f.csv", list, {flag, "1"}, wrong_usage, {flag}});
   }
   expect_all_refused(rows);
