@@ -8,6 +8,7 @@
 #include "import/csv.h"
 #include "import/graph_json.h"
 #include "import/onnx.h"
+#include "import/open_sizes.h"
 #include "import/placed.h"
 #include "import/readers.h"
 #include "import/tflite.h"

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "c_packages.h"
@@ -141,6 +143,29 @@ TEST(GenerateModels, TheExampleReadsACameraLineByLine) {
   const auto result = testing::run_process((folder / "example").string(), {});
   EXPECT_EQ(result.status, 0);
   EXPECT_TRUE(result.output.starts_with("no person ")) << result.output;
+}
+
+/// A mean without C by rows runs as a whole; the moves of all others stay.
+TEST(GenerateModels, KeepMovesWhereAnOperatorHasNoRowsInC) {
+  const std::filesystem::path file =
+      std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite/mcunet_vww.tflite";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no " << file;
+  PlanOptions options;
+  options.io = Io::rows;
+  options.stream.emplace();
+  options.solve.effort = 1000;
+  options.memories = {{.name = "SRAM", .capacity = 24576},
+                      {.name = "PSRAM", .cost = 10},
+                      {.name = "FLASH", .cost = 10, .role = MemoryRole::weights}};
+  options.moves = Moves::allowed;
+  std::vector<std::string> ways;
+  const PlannedPackage made =
+      plan_package({read_network(file)}, options, {.name = "net"},
+                   [&](std::string_view, std::string_view how) { ways.emplace_back(how); });
+  EXPECT_EQ(ways, std::vector<std::string>{"with these operators as wholes"});
+  EXPECT_TRUE(std::ranges::any_of(made.planned.plan.clocks[0].steps,
+                                  [](const Step& step) { return std::holds_alternative<Copy>(step); }));
+  EXPECT_FALSE(made.package.files.empty());
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <string>
@@ -19,7 +18,6 @@
 #include "long_tests.h"
 #include "stowage/error.h"
 #include "stowage/generate.h"
-#include "stowage/network.h"
 #include "stowage/planner.h"
 #include "temporary.h"
 
@@ -237,28 +235,6 @@ TEST(GenerateMoves, RowsOfModelsInTurn) {
   testing::Packages packages(folder.path());
   for (const Network& network : networks) packages.add("two_" + network.input.info.name, package);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
-}
-
-/// A mean without C by rows runs as a whole; the moves of all others stay.
-TEST(GenerateMoves, StayWhereAnOperatorHasNoRowsInC) {
-  const std::filesystem::path file =
-      std::filesystem::path(STOWAGE_DATA_DIR) / "models" / "tflite" / "mcunet_vww.tflite";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no " << file;
-  PlanOptions options;
-  options.io = Io::rows;
-  options.stream.emplace();
-  options.solve.effort = 1000;
-  options.memories = {{.name = "SRAM", .capacity = 24576},
-                      {.name = "PSRAM", .cost = 10},
-                      {.name = "FLASH", .cost = 10, .role = MemoryRole::weights}};
-  options.moves = Moves::allowed;
-  std::vector<std::string> ways;
-  const PlannedPackage made =
-      plan_package({read_network(file)}, options, {.name = "net"},
-                   [&](std::string_view, std::string_view how) { ways.emplace_back(how); });
-  EXPECT_EQ(ways, std::vector<std::string>{"with these operators as wholes"});
-  EXPECT_GT(copies_in(made.planned.plan) + copies_in(made.planned.plan, true), 0);
-  EXPECT_FALSE(made.package.files.empty());
 }
 
 }  // namespace
