@@ -199,7 +199,7 @@ TEST(CliPlannedSizes, AreThoseOfTheWholeRange) {
                   testing::onnx_model({.nodes = {testing::node("MaxPool", {"x"}, {"y"},
                                                                {attribute("kernel_shape", Axes{32, 1}),
                                                                 attribute("strides", Axes{32, 1})})},
-                                       .inputs = {tensor_value("x", {1, 1, "h", 4})},
+                                       .inputs = {testing::tensor_value("x", {1, 1, "h", 4})},
                                        .outputs = {testing::untyped_value("y")}})
                       .SerializeAsString());
   const auto run = [&](const std::vector<std::string>& arguments) {
