@@ -164,7 +164,11 @@ constexpr std::array<std::int64_t, 8> sizes_tried{1, 32, 64, 128, 256, 512, 1024
 /// A range that the model accepts, to go on with: every size up to 512, unless it rejects the smallest of them. None: it
 /// accepts nothing that was tried.
 std::optional<GivenSize> range_to_go_on(const AcceptsSize& accepts) {
-  if (const GivenSize usual(1, 512); accepts({1, 1}) && accepts(usual)) return usual;
+  constexpr std::array some_sizes{511, 257, 100, 33};  // that a model takes which needs no steps
+  const bool takes_all = std::ranges::all_of(some_sizes, [&](std::int64_t size) {
+    return accepts({size, size});
+  });
+  if (const GivenSize usual(1, 512); takes_all && accepts({1, 1}) && accepts(usual)) return usual;
   const auto last = std::ranges::find_if(sizes_tried.rbegin(), sizes_tried.rend(), [&](std::int64_t size) {
     return accepts({size, size});
   });

@@ -32,6 +32,7 @@
 #include "generate/schedule.h"
 #include "generate/sources.h"
 #include "generate/text.h"
+#include "generate/working_memories.h"
 #include "model/plan_blocks.h"
 #include "run/blocks.h"
 #include "stowage/error.h"
@@ -255,7 +256,8 @@ void fill(Model& model, Sources& sources, const GenerateOptions& options, const 
 }
 
 /// Blocks of operators are written as operators of a network of their own.
-Package write_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
+Package write_package(const Network& network, const Plan& whole_plan, const GenerateOptions& options) {
+  const Plan plan = without_weights_memories(whole_plan);
   const run::Program program =
       run::make_program(network, {.kernels = KernelSet::plain}, types_of(network));  // kernels are not run
   std::optional<run::BlockNetwork> blocks;
@@ -282,8 +284,8 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
                    {name + ".c", text},
                    {name + "_weights.h", weights_header_of(model, sources)},
                    {name + "_weights.c", weights_of(model, sources)},
-                   {name + "_test.c", test_program_of(model, cases_of(network, plan, options))},
-                   {"plan.json", plan_json_of(plan)}};
+                   {name + "_test.c", test_program_of(model, cases_of(network, whole_plan, options))},
+                   {"plan.json", plan_json_of(whole_plan)}};
   const std::vector<std::string> kernels(sources.kernels().begin(), sources.kernels().end());
   add_kernels(package, kernels);
   for (GeneratedFile& file : build_files_of(model, package, kernels))

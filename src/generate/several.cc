@@ -14,6 +14,7 @@
 #include "check/states.h"
 #include "generate/package.h"
 #include "generate/text.h"
+#include "generate/working_memories.h"
 #include "run/inputs.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -298,9 +299,10 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   std::vector<std::string> kernels;
   for (const std::string& path : paths)
     if (path.starts_with("stowage_") && path.ends_with(".c")) kernels.push_back(path);
-  all.files.insert(all.files.begin(), {options.name + ".h", header_of(plan, options.name, names)});
+  const Plan own_plan = without_weights_memories(plan);
+  all.files.insert(all.files.begin(), {options.name + ".h", header_of(own_plan, options.name, names)});
   all.files.push_back({"plan.json", plan_json_of(plan)});
-  all.files.push_back({"README.md", readme_of(plan, options.name, names, packages)});
+  all.files.push_back({"README.md", readme_of(own_plan, options.name, names, packages)});
   all.files.push_back({"Makefile", makefile_of(names, kernels)});
   std::vector<std::string> sources;
   for (const std::string& own : names) sources.insert(sources.end(), {own + ".c", own + "_weights.c"});
