@@ -385,7 +385,7 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
   const bool is_one_shown = are_batches && accepts({1, 1});
   if (is_one_shown) print_command_for_one(command, given, others, 1);
   const auto range = range_to_go_on(accepts);
-  if (range && range->most == *range->least) {
+  if (range && range->most == *range->least && variations.size() == 1) {
     if (!is_one_shown || range->most > 1) print_command_for_one(command, given, others, range->most);
   } else if (range && (variations.size() == 1 || *range->least == 1)) {
     print_commands(command, given, others, *range, std::ranges::min(peaks));
@@ -394,7 +394,7 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
       const Variation& it = variations[v];
       const auto own = range_to_go_on(accepting(reader_of(with_batches, options, others, it)));
       const std::string fixed = given + dims_of(fixed_in(it, others), fmt::format("{}", it.others));
-      if (own) print_commands(command, fixed, it.names, *own, peaks[v]);
+      if (own && own->most > *own->least) print_commands(command, fixed, it.names, *own, peaks[v]);
     }
   } else if (const auto size = accepted_size(with_batches, options, others)) {
     print_command_for_one(command, given, others, *size);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace stowage::cli {
@@ -19,6 +20,7 @@ std::string in_digits(const GivenSize& size) {
 
 std::optional<GivenSize> accepted_range(const AcceptsSize& accepts, const GivenSize& range) {
   constexpr std::array<std::int64_t, 14> steps{1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512};
+  constexpr std::array<std::int64_t, 5> some_steps{2, 3, 5, 9, 17};
   const std::int64_t begin = range.least.value_or(range.most);
   const auto takes = [&](std::int64_t size) { return accepts({size, size}); };
   if (!takes(range.most)) return std::nullopt;
@@ -29,7 +31,11 @@ std::optional<GivenSize> accepted_range(const AcceptsSize& accepts, const GivenS
       const std::int64_t middle = accepted + (rejected - accepted) / 2;
       (takes(range.most - middle * step) ? accepted : rejected) = middle;
     }
-    return GivenSize(range.most - accepted * step, range.most, step);
+    // 2047 and 2048 may be taken, and 2043 not: 2048 by steps of 32.
+    const bool takes_others = std::ranges::all_of(some_steps, [&](std::int64_t steps_below) {
+      return steps_below > accepted || takes(range.most - steps_below * step);
+    });
+    if (takes_others) return GivenSize(range.most - accepted * step, range.most, step);
   }
   return GivenSize(range.most, range.most);
 }

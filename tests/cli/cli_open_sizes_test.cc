@@ -465,10 +465,26 @@ std::vector<std::vector<std::string>> commands_in(const std::string& answer) {
   return commands;
 }
 
+/// Takes every fourth size and that before it, as detectors do that halve an image several times.
+std::string near_four() {
+  using Axes = std::vector<std::int64_t>;
+  const auto pool = [](const std::string& output, std::int64_t padding) {
+    return testing::node(
+        "MaxPool", {"x"}, {output},
+        {testing::attribute("kernel_shape", Axes{4, 1}), testing::attribute("strides", Axes{4, 1}),
+         testing::attribute("pads", Axes{0, 0, padding, 0})});
+  };
+  return testing::onnx_model({.nodes = {pool("a", 1), pool("b", 3), testing::node("Add", {"a", "b"}, {"y"})},
+                              .inputs = {tensor_value("x", {1, 1, "n", 2})},
+                              .outputs = {testing::untyped_value("y")}})
+      .SerializeAsString();
+}
+
 TEST(CliOpenSizes, GoOnWithSizesThatTheModelAccepts) {
   const testing::TemporaryDirectory directory;
   directory.write("mel.onnx", windows("n"));
   directory.write("parts.onnx", parts_of_four());
+  directory.write("near.onnx", near_four());
   directory.write("short.onnx",
                   testing::onnx_model({.nodes = {testing::node("Add", {"x", "w"}, {"y"})},
                                        .inputs = {tensor_value("x", {1, "n"}), tensor_value("z", {"n", 4})},
@@ -481,7 +497,8 @@ TEST(CliOpenSizes, GoOnWithSizesThatTheModelAccepts) {
   expect_says(answer_of("mel.onnx"), {"for every size from 512 up to 2048", "--dim n=512..2048\n",
                                       "--dim n=512..1048576 --fit n --capacity 1MiB"});
   expect_says(answer_of("parts.onnx"), {"in steps of 4", "--dim n=4..2048:4\n"});
-  for (const std::string model : {"mel.onnx", "parts.onnx", "short.onnx"}) {
+  expect_says(answer_of("near.onnx"), {"in steps of 4", "..2048:4\n"});
+  for (const std::string model : {"mel.onnx", "parts.onnx", "near.onnx", "short.onnx"}) {
     for (const std::vector<std::string>& command : commands_in(answer_of(model))) {
       const ProcessResult result = run_stowage(directory.path(), command);
       EXPECT_EQ(result.status, 0) << model << ": " << result.errors;
