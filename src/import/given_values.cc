@@ -44,7 +44,7 @@ std::set<std::int64_t> numbers_compared_with(const Graph& graph, TensorId tensor
   for (const Subgraph& subgraph : graph.subgraphs) {
     for (const Operator& op : subgraph.operators) {
       if (std::ranges::find(comparisons, op.type) == comparisons.end() || op.inputs.size() != 2) continue;
-      for (const std::size_t side : {0, 1}) {
+      for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
         const auto& other = op.inputs[1 - side];
         const Value* const value = op.inputs[side] == tensor && other ? known.value_of(*other) : nullptr;
         if (value != nullptr && value->integers.size() == 1) numbers.insert(value->integers[0]);
