@@ -63,9 +63,7 @@ Faults faults_of_functions(const GivenPlan& given) {
 
 WantedSizes wanted_sizes(const GivenPlan& given, const std::vector<NamedFile>& models, const ReadModel& read,
                          const ModelTexts& texts) {
-  const std::span<const SizeSymbol> symbols =
-      given.functions ? std::span<const SizeSymbol>(given.functions->symbols) : std::span<const SizeSymbol>();
-  PlannedSizes planned = sizes_in(given.plan, models, read, texts, symbols);
+  PlannedSizes planned = sizes_in(given.plan, models, read, texts);
   WantedSizes sizes{.texts = std::move(planned.texts)};
   if (planned.is_within) sizes.range = std::move(planned.range);
   if (given.functions) take_values(*given.functions, sizes);

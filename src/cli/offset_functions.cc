@@ -20,17 +20,12 @@
 namespace stowage::cli {
 namespace {
 
-std::vector<SizeSymbol> symbols_of(const ImportOptions& given) {
+void expect_ranges_of_dims(const ImportOptions& given) {
   for (const auto& [name, shape] : given.shapes) {
     if (std::ranges::any_of(shape, is_range))
       throw UsageError(fmt::format(
           "--offsets symbolic: give the ranges of --shape {} by --dim '{}[AXIS]=A..B'", name, name));
   }
-  std::vector<SizeSymbol> symbols;
-  for (const auto& [name, size] : given.dims) {
-    if (is_range(size)) symbols.push_back({name, *size.least, size.most, size.step});
-  }
-  return symbols;
 }
 
 std::string words_of(const std::vector<SizeSymbol>& symbols, std::span<const std::int64_t> values) {
@@ -52,14 +47,15 @@ std::optional<FoundFunctions> functions_for(const PlanCommand& command, const In
   if (command.inputs.size() != 1 || graph == nullptr) throw UsageError("--offsets symbolic is for one model");
   const NamedFile model = parse_models(command.inputs)[0];
   const ImportOptions given = parse_model_options(command.model);
-  std::vector<SizeSymbol> symbols = symbols_of(given);
-  const ReadAtSizes read = [&, names = symbols](std::span<const std::int64_t> values) {
+  expect_ranges_of_dims(given);
+  const std::vector<SizeSymbol>& symbols = plan.models[0].ranges;
+  const ReadAtSizes read = [&](std::span<const std::int64_t> values) {
     ImportOptions exact = given;
-    for (std::size_t s = 0; s < names.size(); ++s)
-      exact.dims.insert_or_assign(names[s].name, GivenSize{values[s], values[s]});
+    for (std::size_t s = 0; s < symbols.size(); ++s)
+      exact.dims.insert_or_assign(symbols[s].name, GivenSize{values[s], values[s]});
     return std::get<Graph>(read_input(model.file, exact).content);
   };
-  FoundFunctions found = find_offset_functions(plan, *graph, std::move(symbols), read, options.solve);
+  FoundFunctions found = find_offset_functions(plan, *graph, symbols, read, options.solve);
   const Faults faults = check_offset_functions(plan, found.functions);
   if (!faults.empty())
     throw Error(model.file,

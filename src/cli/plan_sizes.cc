@@ -112,13 +112,10 @@ ModelTexts with_values_of(const Plan& plan, const std::vector<NamedFile>& models
   return all;
 }
 
-std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbols,
-                     const std::vector<NamedFile>& models, const ReadModel& read, const ModelTexts& texts) {
-  const auto symbol = std::ranges::find(symbols, size.name, &SizeSymbol::name);
-  if (size.range || symbol != symbols.end()) {
-    const SizeSymbol& range = size.range ? *size.range : *symbol;
-    return fmt::format("{}={}..{}:{}", size.name, range.least, range.most, range.step);
-  }
+std::string range_of(const PlannedSize& size, const std::vector<NamedFile>& models, const ReadModel& read,
+                     const ModelTexts& texts) {
+  if (size.range)
+    return fmt::format("{}={}..{}:{}", size.name, size.range->least, size.range->most, size.range->step);
   const auto accepts = [&](const GivenSize& tried) {
     ModelTexts own = texts;
     own.dims.push_back(fmt::format("{}={}", size.name, in_digits(tried)));
@@ -139,17 +136,16 @@ std::string range_of(const PlannedSize& size, std::span<const SizeSymbol> symbol
 
 }  // namespace
 
-PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models, const ModelTexts& texts,
-                      std::span<const SizeSymbol> symbols) {
+PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models, const ModelTexts& texts) {
   const std::vector<NamedFile> files = parse_models(models);
   const auto read = [&](std::size_t m, const ImportOptions& options) {
     (void)read_input(files[m].file, options);
   };
-  return sizes_in(plan, files, read, texts, symbols);
+  return sizes_in(plan, files, read, texts);
 }
 
 PlannedSizes sizes_in(const Plan& plan, const std::vector<NamedFile>& models, const ReadModel& read,
-                      const ModelTexts& given_texts, std::span<const SizeSymbol> symbols) {
+                      const ModelTexts& given_texts) {
   if (models.size() != plan.models.size())
     return {.texts = given_texts, .range = given_texts};  // the checker says so
   const ModelTexts texts = with_values_of(plan, models, given_texts);
@@ -184,7 +180,7 @@ PlannedSizes sizes_in(const Plan& plan, const std::vector<NamedFile>& models, co
   for (const PlannedSize& size : ranges) {
     ModelTexts others = at_largest;
     std::erase(others.dims, fmt::format("{}={}", size.name, size.most));
-    const std::string range = range_of(size, symbols, models, read, others);
+    const std::string range = range_of(size, models, read, others);
     found.range.dims.push_back(range);
     const bool is_given = std::ranges::any_of(texts.dims, [&](const std::string& text) {
       return parse_assignment("--dim", text).first == size.name;

@@ -2,14 +2,12 @@
 
 #include <cstddef>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/models.h"
 #include "cli/options.h"
 #include "stowage/import.h"
-#include "stowage/offset_functions.h"
 #include "stowage/plan.h"
 
 namespace stowage::cli {
@@ -25,14 +23,12 @@ struct PlannedSizes {
 /// Reads a model, by its index. Throws Error for what it rejects.
 using ReadModel = std::function<void(std::size_t model, const ImportOptions& options)>;
 
-/// Sizes are found in the shapes of the plan's inputs. Where a plan is for a range and does not have that itself, as older
-/// files, its smallest size is the smallest that the model accepts, unless `symbols` has it. Throws UsageError for a --dim that is not
-/// the plan's.
+/// Sizes are found in the shapes of the plan's inputs, ranges in its models. Where a plan is for a range and does not have
+/// that, its smallest size is the smallest that the model accepts. Throws UsageError for a --dim that is not the plan's.
 [[nodiscard]] PlannedSizes sizes_in(const Plan& plan, const std::vector<NamedFile>& models,
-                                    const ReadModel& read, const ModelTexts& texts,
-                                    std::span<const SizeSymbol> symbols = {});
+                                    const ReadModel& read, const ModelTexts& texts);
 /// The same for models in files.
 [[nodiscard]] PlannedSizes sizes_in(const Plan& plan, const std::vector<std::string>& models,
-                                    const ModelTexts& texts, std::span<const SizeSymbol> symbols = {});
+                                    const ModelTexts& texts);
 
 }  // namespace stowage::cli

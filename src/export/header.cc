@@ -15,13 +15,13 @@
 #include <algorithm>
 #include <limits>
 #include <ostream>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "export/header_buffers.h"
+#include "export/header_macros.h"
 #include "export/header_tables.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -167,6 +167,7 @@ class HeaderWriter {
         options_(options),
         prefix_(options.prefix),
         capitals_(macro_name(options.prefix)),
+        macros_(capitals_, out),
         out_(out) {
     for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
       first_tensor_.push_back(first);
@@ -182,7 +183,7 @@ class HeaderWriter {
                "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
                capitals_);
     write_counts();
-    write_memory_macros();
+    macros_.define_memories(plan_);
     write_ends();
     write_nowhere();
     write_enumerations();
@@ -222,42 +223,27 @@ class HeaderWriter {
     }
   }
 
-  /// Defines a macro; a repeated name gets a number.
-  void define(std::string name, std::int64_t value) {
-    const std::string base = name;
-    for (int i = 2; !macros_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
-    fmt::print(out_, "#define {}_{} {}u\n", capitals_, name, value);
-  }
-
   void write_counts() {
-    define("MEMORIES", static_cast<std::int64_t>(plan_.memories.size()));
-    define("MODELS", static_cast<std::int64_t>(plan_.models.size()));
-    define("TENSORS", static_cast<std::int64_t>(plan_.tensors.size()));
-    define("CLOCKS", static_cast<std::int64_t>(plan_.clocks.size()));
+    macros_.define("MEMORIES", static_cast<std::int64_t>(plan_.memories.size()));
+    macros_.define("MODELS", static_cast<std::int64_t>(plan_.models.size()));
+    macros_.define("TENSORS", static_cast<std::int64_t>(plan_.tensors.size()));
+    macros_.define("CLOCKS", static_cast<std::int64_t>(plan_.clocks.size()));
     for (std::size_t m = 0; m < options_.details.size(); ++m) {
       const std::string model = graphs_.size() == 1 ? "" : macro_name(plan_.models[m].name) + "_";
       out_ << (m == 0 ? "\n/* Files of the models: bytes, and their XXH64. */\n" : "");
-      define(model + "FILE_BYTES", options_.details[m].bytes);
+      macros_.define(model + "FILE_BYTES", options_.details[m].bytes);
       fmt::print(out_, "#define {}_{}FILE_HASH 0x{:016X}ull\n", capitals_, model, options_.details[m].hash);
     }
     if (options_.tensor_arena) {
       out_ << "\n/* Bytes of the array that TensorFlow Lite Micro gets, aligned to 16; it includes the head. "
               "*/\n";
-      define("TENSOR_ARENA_SIZE", *options_.tensor_arena);
+      macros_.define("TENSOR_ARENA_SIZE", *options_.tensor_arena);
     }
   }
 
   void write_nowhere() {
     out_ << "\n/* No place in the planned memories, or an operand that is left out. */\n";
-    define("NOWHERE", 0xFFFFFFFF);
-  }
-
-  void write_memory_macros() {
-    out_ << "\n/* Memories: bytes to allocate, and what the address of the first one is a multiple of. */\n";
-    for (const PlannedMemory& memory : plan_.memories) {
-      define(macro_name(memory.memory.name) + "_SIZE", memory.peak);
-      define(macro_name(memory.memory.name) + "_ALIGNMENT", memory.memory.alignment);
-    }
+    macros_.define("NOWHERE", 0xFFFFFFFF);
   }
 
   /// Writes inputs and outputs: their tensors and places.
@@ -274,13 +260,13 @@ class HeaderWriter {
   }
 
   void write_end(const std::string& name, std::size_t tensor) {
-    define(name, static_cast<std::int64_t>(tensor));
-    define(name + "_BYTES", plan_.tensors[tensor].tensor.bytes);
+    macros_.define(name, static_cast<std::int64_t>(tensor));
+    macros_.define(name + "_BYTES", plan_.tensors[tensor].tensor.bytes);
     write_quantization(name, tensor);
     const std::vector<View>& views = plan_.tensors[tensor].views;
     const bool is_whole = views.size() == 1 && !views[0].ring && !views[0].rows && !views[0].block;
     if (is_whole || (!views.empty() && !is_streamed(plan_)))
-      define(name + "_OFFSET", plan_.places[views[0].buffer].offset + views[0].offset);
+      macros_.define(name + "_OFFSET", plan_.places[views[0].buffer].offset + views[0].offset);
   }
 
   void write_quantization(const std::string& name, std::size_t tensor) {
@@ -316,9 +302,9 @@ class HeaderWriter {
   const HeaderOptions& options_;
   std::string prefix_;
   std::string capitals_;
+  exporting::Macros macros_;
   std::ostream& out_;
   std::vector<std::size_t> first_tensor_;
-  std::set<std::string> macros_;
 };
 
 }  // namespace

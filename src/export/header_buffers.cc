@@ -1,5 +1,5 @@
 // The C header of a buffer list, which has no steps and tensors: sizes of memories and offsets of buffers as macros, and
-// a table of all buffers for who goes through them.
+// a table of all buffers.
 
 #include "export/header_buffers.h"
 
@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <string>
 
+#include "export/header_macros.h"
 #include "export/header_tables.h"
 
 namespace stowage::exporting {
@@ -23,6 +23,7 @@ class BuffersWriter {
         options_(options),
         prefix_(options.prefix),
         capitals_(macro_name(options.prefix)),
+        macros_(capitals_, out),
         out_(out) {}
 
   void write() {
@@ -33,30 +34,19 @@ class BuffersWriter {
         "#ifndef {0}_PLAN_H_\n#define {0}_PLAN_H_\n\n#include <stdint.h>\n\n"
         "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
         capitals_);
-    define("MEMORIES", std::ssize(plan_.memories));
-    define("BUFFERS", std::ssize(plan_.buffers));
-    out_ << "\n/* Memories: bytes to allocate, and what the address of the first one is a multiple of. */\n";
-    for (const PlannedMemory& memory : plan_.memories) {
-      define(macro_name(memory.memory.name) + "_SIZE", memory.peak);
-      define(macro_name(memory.memory.name) + "_ALIGNMENT", memory.memory.alignment);
-    }
+    macros_.define("MEMORIES", std::ssize(plan_.memories));
+    macros_.define("BUFFERS", std::ssize(plan_.buffers));
+    macros_.define_memories(plan_);
     if (options_.names) write_offsets();
     write_table();
     fmt::print(out_, "\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {}_PLAN_H_ */\n", capitals_);
   }
 
  private:
-  /// Defines a macro; a repeated name gets a number.
-  void define(const std::string& name, std::int64_t value) {
-    std::string own = name;
-    for (int i = 2; !macros_.insert(own).second; ++i) own = fmt::format("{}_{}", name, i);
-    fmt::print(out_, "#define {}_{} {}u\n", capitals_, own, value);
-  }
-
   void write_offsets() {
     out_ << "\n/* Buffers: where they begin in their memory. */\n";
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b)
-      define("OFFSET_" + macro_name(plan_.buffers[b].id), plan_.places[b].offset);
+      macros_.define("OFFSET_" + macro_name(plan_.buffers[b].id), plan_.places[b].offset);
   }
 
   void write_table() {
@@ -82,8 +72,8 @@ class BuffersWriter {
   const HeaderOptions& options_;
   std::string prefix_;
   std::string capitals_;
+  Macros macros_;
   std::ostream& out_;
-  std::set<std::string> macros_;
 };
 
 }  // namespace

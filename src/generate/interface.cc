@@ -122,7 +122,7 @@ std::string row_interface(const Model& model) {
       "\n/* A run by rows: the caller writes each row of the input to its place and takes each row of the "
       "output.\n"
       " *\n"
-      " *   {0}_status status = {0}_begin(&state, arena);\n"
+      " *   {0}_status status = {0}_begin(&state, {2});\n"
       " *   while (status != {1}_DONE) {{\n"
       " *     if (status == {1}_WANTS_ROW) read_camera_line({0}_row(&state));\n"
       " *     if (status == {1}_HAS_ROW) use_result({0}_row(&state));\n"
@@ -134,7 +134,8 @@ std::string row_interface(const Model& model) {
       "  {1}_WANTS_ROW, /* write the next row of an input to {0}_row() */\n"
       "  {1}_HAS_ROW    /* the next row of an output is at {0}_row() */\n"
       "}} {0}_status;\n\n",
-      name, big);
+      name, big,
+      fmt::format("{}{}", fmt::join(memory_names(*model.plan), ", "), bytes_kept(model) > 0 ? ", kept" : ""));
   text += state_text(model);
   text += fmt::format(
       "/* Begins a run and computes up to the first row that it wants or has. */\n"

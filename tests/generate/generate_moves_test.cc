@@ -125,30 +125,13 @@ TEST(GenerateMoves, RowsOfImages) {
   attempts.expect_right();
 }
 
-/// Early layers have many rows and few weights, late ones few rows and many weights.
-Network narrowing(Random& random) {
-  ImageMaker images(random);
-  TensorId x = images.add_tensor(TensorKind::input, {1, 2, 32, 8});
-  std::int64_t channels = 2;
-  for (std::int64_t rows = 32; rows > 4; rows /= 2) {
-    const std::int64_t more = channels * pick(random, 2, 3);
-    x = images.apply("Conv", {x, images.weight({channels, channels, 3, 1})}, {1, channels, rows, 8},
-                     {{"pads", std::vector<std::int64_t>{1, 0, 1, 0}}});
-    x = images.apply("Relu", {x}, images.shape(x));
-    x = images.apply("Conv", {x, images.weight({more, channels, 2, 1})}, {1, more, rows / 2, 8},
-                     {{"strides", std::vector<std::int64_t>{2, 1}}});
-    channels = more;
-  }
-  return images.take(0);
-}
-
 TEST(GenerateMoves, StagedWeights) {
   Random random(5);
   Attempts attempts;
   std::int64_t rows = 0;
   std::int64_t weights = 0;
   for (int i = 0; i < 6; ++i) {
-    const Network network = narrowing(random);
+    const Network network = testing::narrowing_images(random);
     PlanOptions options = by_rows(i % 3 == 0 ? Io::arena : Io::rows);
     options.solve.effort = 1000;
     options.memories = {{.name = "SRAM", .capacity = pick(random, 800, 4000)},

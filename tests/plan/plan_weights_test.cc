@@ -24,26 +24,8 @@
 namespace stowage {
 namespace {
 
-using testing::ImageMaker;
 using testing::pick;
 using testing::Random;
-
-/// Early layers have many rows and few weights, late ones few rows and many weights.
-Network narrowing(Random& random) {
-  ImageMaker images(random);
-  TensorId x = images.add_tensor(TensorKind::input, {1, 2, 32, 8});
-  std::int64_t channels = 2;
-  for (std::int64_t rows = 32; rows > 4; rows /= 2) {
-    const std::int64_t more = channels * pick(random, 2, 3);
-    x = images.apply("Conv", {x, images.weight({channels, channels, 3, 1})}, {1, channels, rows, 8},
-                     {{"pads", std::vector<std::int64_t>{1, 0, 1, 0}}});
-    x = images.apply("Relu", {x}, images.shape(x));
-    x = images.apply("Conv", {x, images.weight({more, channels, 2, 1})}, {1, more, rows / 2, 8},
-                     {{"strides", std::vector<std::int64_t>{2, 1}}});
-    channels = more;
-  }
-  return images.take(0);
-}
 
 PlanOptions in_three_memories(Bytes fast, Moves moves, Io io = Io::rows) {
   PlanOptions options;
@@ -130,7 +112,7 @@ TEST(PlanWeights, CostWhatStepsRead) {
   Bytes still = 0;
   Bytes moving = 0;
   for (int i = 0; i < 12; ++i) {
-    const Network network = narrowing(random);
+    const Network network = testing::narrowing_images(random);
     const Bytes fast = pick(random, 800, 4000);
     for (const Moves moves : {Moves::none, Moves::allowed}) {
       const Plan plan = planned(network, in_three_memories(fast, moves, i % 3 == 0 ? Io::arena : Io::rows));
@@ -153,7 +135,7 @@ TEST(PlanWeights, CostWhatStepsRead) {
 
 TEST(PlanWeights, AreReadOnceIfThereIsRoom) {
   Random random(6);
-  const Network network = narrowing(random);
+  const Network network = testing::narrowing_images(random);
   Bytes once = 0;
   for (const Tensor& tensor : network.graph().tensors)
     once += tensor.kind == TensorKind::weight ? tensor.bytes : 0;
@@ -184,7 +166,7 @@ TEST(PlanWeights, OrdersChosenByCostCostLess) {
   std::int64_t by_peak = 0;
   std::int64_t by_cost = 0;
   for (int i = 0; i < 20; ++i) {
-    const Network network = narrowing(random);
+    const Network network = testing::narrowing_images(random);
     const Bytes fast = pick(random, 800, 4000);
     by_peak += least_cost(network, fast, false);
     by_cost += least_cost(network, fast, true);
@@ -195,7 +177,7 @@ TEST(PlanWeights, OrdersChosenByCostCostLess) {
 /// Weights of two memories are not staged, though they could be: so no bound of the cost is claimed.
 TEST(PlanWeights, OfTwoMemoriesProveNothing) {
   Random random(7);
-  const Network network = narrowing(random);
+  const Network network = testing::narrowing_images(random);
   std::size_t streamed = 0;
   for (const Bytes fast : {800, 1200, 1600, 2400}) {
     PlanOptions options = in_three_memories(fast, Moves::allowed);
@@ -221,7 +203,7 @@ struct Staged {
 
 Staged staged_plan() {
   Random random(5);
-  Staged made{.network = narrowing(random)};
+  Staged made{.network = testing::narrowing_images(random)};
   made.plan = planned(made.network, in_three_memories(1600, Moves::allowed));
   for (std::size_t at = 0; at < made.plan.clocks[0].steps.size(); ++at) {
     const auto* const copy = std::get_if<Copy>(&made.plan.clocks[0].steps[at]);

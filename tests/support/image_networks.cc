@@ -181,4 +181,20 @@ Network random_images(Random& random, const Shape& input) {
   return images.take();
 }
 
+Network narrowing_images(Random& random) {
+  ImageMaker images(random);
+  TensorId x = images.add_tensor(TensorKind::input, {1, 2, 32, 8});
+  std::int64_t channels = 2;
+  for (std::int64_t rows = 32; rows > 4; rows /= 2) {
+    const std::int64_t more = channels * pick(random, 2, 3);
+    x = images.apply("Conv", {x, images.weight({channels, channels, 3, 1})}, {1, channels, rows, 8},
+                     {{"pads", std::vector<std::int64_t>{1, 0, 1, 0}}});
+    x = images.apply("Relu", {x}, images.shape(x));
+    x = images.apply("Conv", {x, images.weight({more, channels, 2, 1})}, {1, more, rows / 2, 8},
+                     {{"strides", std::vector<std::int64_t>{2, 1}}});
+    channels = more;
+  }
+  return images.take(0);
+}
+
 }  // namespace stowage::testing

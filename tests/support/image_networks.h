@@ -61,4 +61,7 @@ class ImageMaker {
 /// `input` is the shape of its only input; if it is none, it is drawn, too.
 [[nodiscard]] Network random_images(Random& random, const Shape& input = {});
 
+/// Early layers have many rows and few weights, late ones few rows and many weights.
+[[nodiscard]] Network narrowing_images(Random& random);
+
 }  // namespace stowage::testing

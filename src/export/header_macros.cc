@@ -1,0 +1,26 @@
+#include "export/header_macros.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <ostream>
+
+#include "export/header_tables.h"
+
+namespace stowage::exporting {
+
+void Macros::define(const std::string& name, std::int64_t value) {
+  std::string own = name;
+  for (int i = 2; !names_.insert(own).second; ++i) own = fmt::format("{}_{}", name, i);
+  fmt::print(out_, "#define {}_{} {}u\n", capitals_, own, value);
+}
+
+void Macros::define_memories(const Plan& plan) {
+  out_ << "\n/* Memories: bytes to allocate, and what the address of the first one is a multiple of. */\n";
+  for (const PlannedMemory& memory : plan.memories) {
+    define(macro_name(memory.memory.name) + "_SIZE", memory.peak);
+    define(macro_name(memory.memory.name) + "_ALIGNMENT", memory.memory.alignment);
+  }
+}
+
+}  // namespace stowage::exporting
