@@ -84,21 +84,24 @@ bool moves_something(const Plan& plan) {
 
 /// What else the user has asked for than a low peak.
 void print_objectives(const PlanResult& result, const PlanOptions& options, std::ostream& out) {
-  const std::string_view cut = result.plan.interrupted ? "; the search was cut short" : "";
+  const auto cut_unless = [&](bool is_best) {
+    return result.plan.interrupted && !is_best ? "; the search was cut short" : "";
+  };
   if (const auto& it = result.nearness) {
     base::print(
         out, "\nkept offsets: {} of {} buffers of the earlier plan, {} of {} bytes; at most {} bytes can{}\n",
-        it->buffers_kept, it->buffers, it->bytes_kept, it->bytes, it->most_bytes_kept, cut);
+        it->buffers_kept, it->buffers, it->bytes_kept, it->bytes, it->most_bytes_kept,
+        cut_unless(it->bytes_kept == it->most_bytes_kept));
   }
   if (const auto& it = result.bank_use) {
     base::print(out, "\nbanks: {} of {} pairs of operands share a bank; at least {} must{}\n", it->clashes,
-                it->pairs, it->least_clashes, cut);
+                it->pairs, it->least_clashes, cut_unless(it->clashes == it->least_clashes));
   } else if (options.banks) {
     base::print(out, "\nbanks: no offsets were found within the {} banks of {} bytes\n", options.banks->count,
                 options.banks->size);
   }
   if (options.moves == Moves::allowed && !moves_something(result.plan))
-    base::print(out, "\nmoves: 0, none that gain were found{}\n", cut);
+    base::print(out, "\nmoves: 0, none that gain were found{}\n", cut_unless(false));
 }
 
 bool any_graph(const std::vector<Input>& inputs) {

@@ -135,8 +135,9 @@ void note_empty_inputs(Input& input, const ImportOptions& options) {
     if (!tensor.shape) continue;
     const auto axis = std::ranges::find(*tensor.shape, 0);
     if (axis == tensor.shape->end()) continue;
-    input.note += fmt::format("{}{}=0 makes {} empty (axis {})", input.note.empty() ? "" : "; ", zero->first,
-                              base::quoted(tensor.name), axis - tensor.shape->begin());
+    import::add_note(fmt::format("{}=0 makes {} empty (axis {})", zero->first, base::quoted(tensor.name),
+                                 axis - tensor.shape->begin()),
+                     input.note);
     return;
   }
 }

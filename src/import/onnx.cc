@@ -171,7 +171,8 @@ class OpenReader {
   OpenReader(Read& it, const Source& source, const ImportOptions& options)
       : it_(it), source_(source), options_(options) {}
 
-  void read(const Inferred& largest) {
+  /// What the model rejects of ranges that are given, for a note.
+  std::string read(const Inferred& largest) {
     if (!largest.own.empty()) own_ = &largest.own;
     varying_.resize(largest.values.size());
     if (has_ranges(largest.ranges)) expect_accepted(at_largest(largest.ranges));
@@ -179,13 +180,14 @@ class OpenReader {
       expect_accepted(exact);
       return compare_values(exact, largest.values);
     };
-    read_at_others(largest.ranges, largest.is_drawn, compare);
+    const std::string rejected = read_at_others(largest.ranges, largest.is_drawn, compare);
     std::vector<Graph> others;
     for (const auto& [number, exact] : accepted_) {
       others.push_back(read_again(exact, number).graph);
     }
     it_.model = read_again(options_, 0);
     it_.model.graph = hold_for_all(std::move(it_.model.graph), others);
+    return have_same_ranges(largest.ranges, options_) ? rejected : "";
   }
 
  private:
@@ -272,15 +274,15 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& wanted) {
   expect_sound_options(model, given);
   const ImportOptions options = with_sizes_of_values(model, given);
   Inferred largest = infer_largest(*result, source, options);
+  result->note = note_of_maps;
+  add_note(largest.note, result->note);
   if (largest.is_drawn || has_ranges(largest.ranges)) {
-    OpenReader(*result, source, options).read(largest);
+    add_note(OpenReader(*result, source, options).read(largest), result->note);
   } else {
     result->types = std::move(largest.types);
     result->values = std::move(largest.values);
     find_copies(model, result->versions, result->values);
   }
-  const bool are_two = !note_of_maps.empty() && !largest.note.empty();
-  result->note = note_of_maps + (are_two ? "; " : "") + largest.note;
   expect_rounds_hold(model.graph, largest.given_rounds);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);

@@ -119,6 +119,21 @@ class Box {
     return every;
   }
 
+  /// "h=300 w=320"; inputs with the numbers of all their axes.
+  [[nodiscard]] std::string in_words(const Sizes& sizes) const {
+    const ImportOptions exact = exactly(sizes);
+    std::vector<std::string> words;
+    for (const auto& [name, size] : options_.dims)
+      if (is_range(size)) words.push_back(fmt::format("{}={}", name, exact.dims.at(name).most));
+    for (const auto& [name, shape] : options_.shapes) {
+      if (std::ranges::none_of(shape, is_range)) continue;
+      std::vector<std::int64_t> extents;
+      for (const GivenSize& size : exact.shapes.at(name)) extents.push_back(size.most);
+      words.push_back(fmt::format("{}={}", name, fmt::join(extents, ",")));
+    }
+    return fmt::format("{}", fmt::join(words, " "));
+  }
+
   /// The options with these sizes.
   [[nodiscard]] ImportOptions exactly(const Sizes& sizes) const {
     ImportOptions exact = options_;
@@ -151,13 +166,15 @@ class Drawing {
     tried_.resize(box_.size());
   }
 
-  void run() {
+  /// What it rejects, in words.
+  std::string run() {
     const std::vector<Sizes> all = box_.all();
     for (const Sizes& sizes : all) draw(sizes);
     if (all.empty()) draw_some();
     for (std::size_t r = 0; r < box_.size(); ++r) expect_accepted(r);
     for (std::size_t i = 0; !uncertain_.empty() && accepted_ + i < enough_readings; ++i)
       read_again(box_.exactly(uncertain_[i % uncertain_.size()]), read_at_);
+    return is_drawn_ ? "" : rejected_;
   }
 
  private:
@@ -234,6 +251,10 @@ class Drawing {
         uncertain_.push_back(sizes);
       }
     } catch (const Error& error) {
+      if (rejected_.empty())
+        rejected_ = fmt::format(
+            "rejects some sizes of the ranges, such as {}: {}; the plan is for those that it takes",
+            box_.in_words(sizes), error.what());
       for_each_smaller(sizes, [&](Tried& tried) {
         if (!tried.reason.empty()) return;
         tried.reason = error.what();
@@ -281,6 +302,7 @@ class Drawing {
   std::size_t accepted_ = 0;
   std::vector<Sizes> uncertain_{};  ///< Accepted ones at which something is drawn.
   std::vector<Tried> tried_{};      ///< Of each range.
+  std::string rejected_{};          ///< First, in words.
 };
 
 // From readings to one graph
@@ -451,15 +473,30 @@ bool has_ranges(const ImportOptions& options) {
   return has;
 }
 
+bool have_same_ranges(const ImportOptions& a, const ImportOptions& b) {
+  const auto ranges_in = [](ImportOptions options) {
+    std::vector<GivenSize> ranges;
+    for_each_size(options, [&](const GivenSize& size) {
+      if (is_range(size)) ranges.push_back(size);
+    });
+    return ranges;
+  };
+  return ranges_in(a) == ranges_in(b);
+}
+
 ImportOptions at_largest(const ImportOptions& options) {
   ImportOptions exact = options;
   for_each_size(exact, [](GivenSize& size) { size.least = size.most; });
   return exact;
 }
 
-void read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at) {
+std::string read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at) {
   for (std::size_t i = 0; is_drawn && i < readings_of_largest; ++i) read_again(at_largest(options), read_at);
-  if (has_ranges(options)) Drawing(options, is_drawn, read_at).run();
+  return has_ranges(options) ? Drawing(options, is_drawn, read_at).run() : "";
+}
+
+void add_note(const std::string& note, std::string& notes) {
+  if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
 }
 
 Graph hold_for_all(Graph largest, std::span<const Graph> others) {

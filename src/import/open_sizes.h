@@ -25,6 +25,9 @@ void expect_steps(std::string_view flag, const std::string& name, const GivenSiz
 /// True if a given size is a range of several numbers.
 [[nodiscard]] bool has_ranges(const ImportOptions& options);
 
+/// Whether both have the same ranges: then the network computes no size that is given as at most.
+[[nodiscard]] bool have_same_ranges(const ImportOptions& a, const ImportOptions& b);
+
 /// The options with every size exactly its largest.
 [[nodiscard]] ImportOptions at_largest(const ImportOptions& options);
 
@@ -37,8 +40,12 @@ using ReadAt = std::function<bool(const ImportOptions& exact)>;
 
 /// Calls `read_at` with the largest sizes, a few times, if `is_drawn`; and with exact sizes out of the ranges, always
 /// the same ones, none of them the largest, until enough of them are accepted. If they are few, those at which something
-/// is drawn are read again. Throws Error if the model rejects all of these sizes.
-void read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at);
+/// is drawn are read again. Throws Error if the model rejects all of these sizes. The result says which of them it rejects,
+/// for a note; empty if it takes all, or something is drawn, which may be why.
+[[nodiscard]] std::string read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at);
+
+/// Adds to the notes of a model, which are one text.
+void add_note(const std::string& note, std::string& notes);
 
 /// The graph of the largest sizes, as it holds for the sizes of the others, too: extents that differ are
 /// open, copies at offsets that differ are gone, and so is what else one of the others contradicts. All graphs

@@ -405,12 +405,14 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
   };
   TfliteReading reading = read_at(options);
   std::vector<Graph> others;
-  read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {
-    TfliteReading other = read_at(sizes);
-    others.push_back(std::move(other.graph));
-    return other.is_drawn;
-  });
+  const std::string rejected =
+      read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {
+        TfliteReading other = read_at(sizes);
+        others.push_back(std::move(other.graph));
+        return other.is_drawn;
+      });
   if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);
+  if (have_same_ranges(reading.ranges, options)) add_note(rejected, reading.note);
   ReadGraph result{.graph = std::move(reading.graph),
                    .first_values = std::move(reading.first_values),
                    .known = std::move(reading.known),

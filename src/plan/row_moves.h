@@ -31,9 +31,9 @@ struct StoredWeights {
 /// What is soon proven about every choice of moves for such a plan, and what its weights cost if none is staged. Places do
 /// not count. None: nothing can be known, or time is up.
 [[nodiscard]] std::optional<RowMoves> least_cost_of_moves(const BufferAccesses& accesses,
-                                                              const std::vector<Memory>& memories,
-                                                              const std::optional<StoredWeights>& weights,
-                                                              const pack::Control& control, Plan& plan);
+                                                          const std::vector<Memory>& memories,
+                                                          const std::optional<StoredWeights>& weights,
+                                                          const pack::Control& control, Plan& plan);
 
 /// Moves rows of a placed plan of one clock between memories where that costs less; see row_moves.cc. Changes steps,
 /// buffers, places and views. The cost never rises, and no memory exceeds its capacity. None: nothing can be known or

@@ -528,6 +528,19 @@ TEST(GivenSizes, AreRejectedByTheBranchThatTheyTake) {
   expect_message(error(1, 8), says);
 }
 
+TEST(GivenSizes, OfARangeThatAreRejectedAreNamed) {
+  const auto note = [](std::int64_t least, std::int64_t most, std::int64_t step) {
+    const onnx::ModelProto model = onnx_model({.nodes = {node("Reshape", {"x", "s"}, {"y"})},
+                                               .inputs = {tensor_value("x", {"n"})},
+                                               .outputs = {untyped_value("y")},
+                                               .initializers = {vector_of("s", {-1, 4})}});
+    return parse_input(model.SerializeAsString(), "x.onnx", {.dims = {{"n", {least, most, step}}}}).note;
+  };
+  EXPECT_EQ(note(4, 64, 4), "");
+  expect_message(note(4, 64, 1), {"rejects some sizes of the ranges, such as n=", "cannot",
+                                  "the plan is for those that it takes"});
+}
+
 TEST(GivenSizes, AreAskedForWithBothPromises) {
   const onnx::ModelProto model = onnx_model({.nodes = {node("NonZero", {"x"}, {"y"})},
                                              .inputs = {tensor_value("x", {"?", 4})},
