@@ -137,7 +137,7 @@ struct Nests {
 
 TEST(Loops, MakeTheCallsOfThePlanInItsOrder) {
   Random random(21);
-  const std::size_t wanted = testing::cases_of(300);
+  const std::size_t wanted = testing::cases_of(testing::has_time() ? 300 : 200);
   Nests nests;
   for (int i = 0; nests.count < wanted && i < 3000; ++i) {
     const Network network = testing::random_images(random);

@@ -92,7 +92,7 @@ class Attempts {
 };
 
 TEST(GenerateMoves, RowsOfLayers) {
-  const std::size_t wanted = testing::has_time() ? 200 : 10;
+  const std::size_t wanted = testing::has_time() ? 200 : 5;
   Attempts attempts;
   for (std::uint64_t seed = 0; attempts.count() < wanted && seed < 30 * wanted; ++seed) {
     const Network network = testing::random_layer_network(seed, seed % 4 == 0 ? DType::float32 : DType::int8);
@@ -108,7 +108,7 @@ TEST(GenerateMoves, RowsOfLayers) {
 }
 
 TEST(GenerateMoves, RowsOfImages) {
-  const std::size_t wanted = testing::has_time() ? 200 : 10;
+  const std::size_t wanted = testing::has_time() ? 200 : 5;
   Random random(11);
   Attempts attempts;
   for (std::size_t i = 0; attempts.count() < wanted && i < 30 * wanted; ++i) {

@@ -227,7 +227,7 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
 TEST(GenerateRandom, NetworksOfUint8AndInt16GiveWhatTheInterpreterGives) {
   const testing::TemporaryDirectory folder;
   testing::Packages packages(folder.path());
-  const std::uint64_t wanted = testing::has_time() ? 1000 : testing::is_in_a_hurry() ? 12 : 60;
+  const std::uint64_t wanted = testing::has_time() ? 1000 : testing::is_in_a_hurry() ? 12 : 40;
   Kinds kinds;
   const auto refused = add_packages(packages, wanted, kinds, [](std::uint64_t seed) {
     return seed / ways % 2 == 0 ? DType::uint8 : DType::int16;

@@ -615,7 +615,7 @@ void expect_as_naive(const Problem& problem, Bytes threshold) {
   expect_valid(problem, solution.places);
 }
 
-const std::uint64_t small_problems = testing::cases_of(5000);
+const std::uint64_t small_problems = testing::cases_of(testing::has_time() ? 5000 : 3000);
 const std::uint64_t medium_problems = testing::cases_of(20);
 
 TEST(FreeList, RandomProblemsLikeItsNaiveTwin) {

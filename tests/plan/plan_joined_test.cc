@@ -125,7 +125,7 @@ TEST(PlanJoined, OfManyNetworksAreRightAndRun) {
   Random random(29);
   std::uint64_t chains = 0;
   std::uint64_t rows = 0;
-  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 2000 : 60);
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 2000 : 40);
   for (std::uint64_t i = 0; i < cases; ++i) {
     const Chain chain = random_chain(random);
     const PlanOptions options = random_options(random);

@@ -244,7 +244,11 @@ TEST(Sweep, ShowsAutoNoWorseThanTheFirstLevelFirstAndMovesNoWorseThanNone) {
     const std::vector<Input> inputs{read_input(models / name)};
     const SweepOptions options{
         .plan = {.memories = {{.name = "SRAM"}, {.name = "DRAM", .cost = 10}}, .moves = Moves::allowed},
-        .sizes = sizes_between((testing::is_in_a_hurry() ? 512 : 16) * 1024, 4 * 1024 * 1024)};
+        .sizes = sizes_between((testing::is_in_a_hurry() ? 512
+                                : testing::has_time()    ? 16
+                                                         : 256) *
+                                   1024,
+                               4 * 1024 * 1024)};
     const auto rows = sweep(inputs, options);
     ASSERT_EQ(rows.size(), options.sizes.size());
     for (const SweepRow& row : rows) {

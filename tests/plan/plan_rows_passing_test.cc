@@ -242,7 +242,7 @@ TEST(PlanRowsPassing, OfManyNetworksAreRightAndRun) {
   std::uint64_t fed_by_rows = 0;
   std::uint64_t reads_by_rows = 0;
   std::uint64_t behind_branch = 0;
-  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 2000 : 60);
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 2000 : 40);
   for (std::uint64_t i = 0; i < cases; ++i) {
     const Case it = random_case(random);
     const PlanResult result = planned(it.networks, it.options);

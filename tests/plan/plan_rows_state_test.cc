@@ -53,7 +53,7 @@ TEST(PlanRowsState, IsWrittenBehindItsReaders) {
     for (const Io io : {Io::arena, Io::external, Io::rows}) {
       const Network network = with_state(random, 40, 4, update);
       PlanOptions options = by_rows(io);
-      options.solve.effort = 1000;
+      options.solve.effort = 400;
       const PlanResult result = planned({network}, options);
       EXPECT_TRUE(runs_by_rows(result.plan, 0));
       options.stream.reset();

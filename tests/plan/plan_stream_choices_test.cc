@@ -183,7 +183,7 @@ TEST(PlanStreamChoices, RowsOfInputsAreNeverAboveInputsThatAreThere) {
 }
 
 TEST(PlanStreamChoices, MoreOptionsNeverMakeAHigherPeak) {
-  const std::uint64_t cases = testing::has_time() ? 2000 : 30;
+  const std::uint64_t cases = testing::has_time() ? 2000 : 20;
   std::uint64_t tried = 0;
   std::uint64_t compared = 0;
   std::uint64_t streamed = 0;
@@ -231,7 +231,7 @@ TEST(PlanStreamChoices, MoreOptionsNeverMakeAHigherPeak) {
 
 /// Rows that may be computed again make other instances for each way to share.
 TEST(PlanStreamChoices, SharingNeverCostsWhereRowsMayBeComputedAgain) {
-  const std::uint64_t cases = testing::has_time() ? 2000 : testing::is_in_a_hurry() ? 40 : 150;
+  const std::uint64_t cases = testing::has_time() ? 2000 : testing::is_in_a_hurry() ? 40 : 80;
   std::uint64_t compared = 0;
   std::uint64_t again = 0;
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
@@ -286,7 +286,7 @@ Graph short_rows(oracle::Choices& choices) {
 
 TEST(PlanStreamChoices, RowsTakeWhatMemoryStores) {
   constexpr Bytes alignment = 64;
-  const std::uint64_t cases = testing::has_time() ? 1000 : testing::cases_of(60);
+  const std::uint64_t cases = testing::has_time() ? 1000 : testing::cases_of(32);
   std::uint64_t lower = 0;
   std::uint64_t compared = 0;
   for (std::uint64_t seed = 0; seed < cases; ++seed) {

@@ -48,7 +48,7 @@ PlanOptions random_options(Random& random) {
 TEST(PlanStreamAtRandom, PlansAreRightWhateverTheOptions) {
   Random random(11);
   std::uint64_t again = 0;
-  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 4000 : 250);
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 4000 : 160);
   for (std::uint64_t i = 0; i < cases; ++i) {
     const Network network =
         i % 4 != 0 ? testing::random_images(random)

@@ -82,7 +82,7 @@ Bytes least_affine_peak(const RowProgram& program, std::int64_t most_scale, std:
 
 TEST(StreamAffine, NoSmallScheduleIsBetter) {
   std::mt19937_64 random(2);
-  const int cases = testing::is_in_a_hurry() ? 100 : 1000;
+  const int cases = testing::is_in_a_hurry() ? 100 : testing::has_time() ? 1000 : 500;
   for (int c = 0; c < cases; ++c) {
     const RowModel model = random_model(random, {.operators = 3, .rows = 4, .is_chain = c % 2 == 0});
     const RowProgram program = unroll(model);
