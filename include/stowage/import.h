@@ -72,6 +72,9 @@ struct ImportOptions {
   /// Take a TFLite file as it is, as TensorFlow Lite Micro does: open sizes have the shapes in the file, and every
   /// operator runs, even if its inputs are constant.
   bool file_shapes = false;
+  /// Read the model at each size of the ranges, of which there may be 65536 at most. Else it is read at some of them, which
+  /// is evidence that it is alike at the others.
+  bool every_size = false;
   /// Also find the bytes of weights and instructions. They are read only when they are used.
   bool constants = false;
   /// Names of inputs that each run gives. An input of an ONNX file that has a value there is a constant unless it is

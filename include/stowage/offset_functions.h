@@ -99,6 +99,9 @@ struct OffsetsAt {
 /// Reads the model at exact sizes, one for each symbol. Throws Error for sizes that the model rejects.
 using ReadAtSizes = std::function<Graph(std::span<const std::int64_t> values)>;
 
+/// At which sizes functions are held against the model: 20 of them, or each, of which there may be 65536 at most.
+enum class HeldAgainst : std::uint8_t { some, each };
+
 struct FoundFunctions {
   OffsetFunctions functions{};
   OffsetFunctionsReport report{};
@@ -107,10 +110,12 @@ struct FoundFunctions {
 /// Finds functions for a plan that holds for all sizes of the ranges, as `range` was read. Sizes are found from about a hundred readings of
 /// the model, and held against others; that is evidence, not proof, unless the report says that it was every size.
 /// What lies above what is searched for all sizes at once, and is right whatever the sizes are. Throws Error where
-/// sizes follow no function that is known, and UsageError for a plan of several models or memories, or by rows.
+/// sizes follow no function that is known, and UsageError for a plan of several models or memories, or by rows, and for
+/// more sizes than may each be tried.
 [[nodiscard]] FoundFunctions find_offset_functions(const Plan& plan, const Graph& range,
                                                    std::vector<SizeSymbol> symbols, const ReadAtSizes& read,
-                                                   const SolveOptions& options);
+                                                   const SolveOptions& options,
+                                                   HeldAgainst held_against = HeldAgainst::some);
 
 /// The plan at some sizes, and the network at these: tensors are those of `at`, and buffers have the sizes and offsets
 /// of the functions. It is a plan like others, for this network.

@@ -93,7 +93,9 @@ nb::list option_names() {
     const char* const kind = std::visit(
         [](const auto field) {
           using Member = std::remove_const_t<decltype(field)>;
-          if (std::is_same_v<Member, bool cli::PlanTexts::*>) return "flag";
+          if (std::is_same_v<Member, bool cli::PlanTexts::*> ||
+              std::is_same_v<Member, bool cli::ModelTexts::*>)
+            return "flag";
           return std::is_same_v<Member, std::string cli::PlanTexts::*> ||
                          std::is_same_v<Member, std::string cli::ModelTexts::*>
                      ? "text"

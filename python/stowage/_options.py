@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         rounds: int
         dim: Mapping[str, Size] | Sequence[str]
         shape: Mapping[str, Sequence[Size]] | Sequence[str]
+        every_size: bool
         bound: Mapping[str, int | str] | Sequence[str]
         value: Mapping[str, Any] | Sequence[str]  # an array or a list of numbers by the name of an input
         state: Mapping[str, str] | Sequence[str]

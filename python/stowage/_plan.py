@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stowage._options import Options
 
 Progress = Callable[[str, float], object]
-MODEL_OPTIONS = ("dim", "shape", "bound", "value", "state", "scratch")
+MODEL_OPTIONS = ("dim", "shape", "bound", "value", "state", "scratch", "every_size")
 
 
 class Page:

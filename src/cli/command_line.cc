@@ -56,6 +56,8 @@ CLI::Option& add_row(CLI::App& app, const OptionRow& row, PlanTexts& plan, Model
     using Member = std::remove_const_t<decltype(field)>;
     if constexpr (std::is_same_v<Member, bool PlanTexts::*>) {
       return *app.add_flag(name, plan.*field, help);
+    } else if constexpr (std::is_same_v<Member, bool ModelTexts::*>) {
+      return *app.add_flag(name, model.*field, help);
     } else if constexpr (std::is_invocable_v<Member, ModelTexts&>) {
       return add(app, name, model.*field, help);
     } else {

@@ -120,7 +120,8 @@ std::vector<ImportOptions> parse_options_of_several(const std::vector<NamedFile>
                                            .bounds = texts_about(model.name, texts.bounds),
                                            .values = texts_about(model.name, texts.values),
                                            .states = states_about(m, models, texts.states),
-                                           .scratch = {}}));
+                                           .scratch = {},
+                                           .every_size = texts.every_size}));
   }
   return options;
 }

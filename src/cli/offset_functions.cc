@@ -55,7 +55,8 @@ std::optional<FoundFunctions> functions_for(const PlanCommand& command, const In
       exact.dims.insert_or_assign(symbols[s].name, GivenSize{values[s], values[s]});
     return std::get<Graph>(read_input(model.file, exact).content);
   };
-  FoundFunctions found = find_offset_functions(plan, *graph, symbols, read, options.solve);
+  FoundFunctions found = find_offset_functions(plan, *graph, symbols, read, options.solve,
+                                               given.every_size ? HeldAgainst::each : HeldAgainst::some);
   const Faults faults = check_offset_functions(plan, found.functions);
   if (!faults.empty())
     throw Error(model.file,

@@ -16,7 +16,7 @@ constexpr std::string_view open_group = "What a model leaves open";
 
 constexpr std::size_t first_of_models = 28;
 
-constexpr std::array<OptionRow, 35> option_rows{{
+constexpr std::array<OptionRow, 36> option_rows{{
     {"strategy", &PlanTexts::strategy, usual,
      "NAME of the strategy that finds offsets, and its tuning: NAME:KEY=VALUE,... See `stowage strategies`. "
      "Default: auto"},
@@ -100,6 +100,9 @@ constexpr std::array<OptionRow, 35> option_rows{{
      "TENSOR=1,3,224,224: a shape that the file leaves open; sizes as for --dim. A number is exact for "
      "inputs, "
      "at most for what the network computes",
+     false},
+    {"every-size", &ModelTexts::every_size, open_group,
+     "Read models at each size of their ranges, up to 65536, not at some: then a plan is proven for all",
      false},
     {"bound", &ModelTexts::bounds, open_group,
      "TENSOR=SIZE: most bytes of a tensor whose size depends on data", false},

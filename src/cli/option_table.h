@@ -11,8 +11,9 @@
 namespace stowage::cli {
 
 /// Where the text of an option goes. A flag takes no value.
-using Field = std::variant<std::string PlanTexts::*, std::vector<std::string> PlanTexts::*, bool PlanTexts::*,
-                           std::string ModelTexts::*, std::vector<std::string> ModelTexts::*>;
+using Field =
+    std::variant<std::string PlanTexts::*, std::vector<std::string> PlanTexts::*, bool PlanTexts::*,
+                 std::string ModelTexts::*, std::vector<std::string> ModelTexts::*, bool ModelTexts::*>;
 
 /// An option that decides a plan, of all commands that plan and of the Python package.
 struct OptionRow {

@@ -243,11 +243,11 @@ std::pair<std::string, std::string> parse_assignment(std::string_view flag, cons
 
 bool ModelTexts::is_any_given() const {
   return !dims.empty() || !shapes.empty() || !bounds.empty() || !values.empty() || !states.empty() ||
-         !scratch.empty() || !joins.empty();
+         !scratch.empty() || !joins.empty() || every_size;
 }
 
 ImportOptions parse_model_options(const ModelTexts& texts) {
-  ImportOptions options;
+  ImportOptions options{.every_size = texts.every_size};
   for (const std::string& text : texts.dims) {
     const auto [name, value] = parse_assignment("--dim", text);
     if (value.find(',') != std::string::npos)

@@ -24,6 +24,7 @@ struct ModelTexts {
   std::vector<std::string> states;
   std::string scratch;
   std::vector<std::string> joins{};
+  bool every_size = false;
   std::vector<std::string> inputs{};  ///< Names of inputs that a run is given.
 
   [[nodiscard]] bool is_any_given() const;

@@ -36,6 +36,7 @@ Faults check_with_models(const VerifyCommand& command, GivenPlan& given) {
     return read_models(command.models, texts, wanted_to_check(given.plan));
   };
   std::vector<Input> inputs = read(sizes.texts);
+  if (command.model.every_size) print_notes(inputs);
   given.plan = plan_at_sizes(given, sizes, inputs, ReadInputs(read));
   Faults faults = check_plan(given.plan, inputs);
   if (faults.empty()) expect_states(given.plan, parse_models(command.models), command.model);

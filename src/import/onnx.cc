@@ -181,12 +181,16 @@ class OpenReader {
       return compare_values(exact, largest.values);
     };
     const std::string rejected = read_at_others(largest.ranges, largest.is_drawn, compare);
+    Graph graph = read_again(options_, 0).graph;
     std::vector<Graph> others;
     for (const auto& [number, exact] : accepted_) {
       others.push_back(read_again(exact, number).graph);
+      if (others.size() < readings_at_once) continue;
+      graph = hold_for_all(std::move(graph), others);
+      others.clear();
     }
     it_.model = read_again(options_, 0);
-    it_.model.graph = hold_for_all(std::move(it_.model.graph), others);
+    it_.model.graph = hold_for_all(std::move(graph), others);
     return have_same_ranges(largest.ranges, options_) ? rejected : "";
   }
 

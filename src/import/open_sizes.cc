@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -37,7 +38,8 @@ constexpr std::size_t most_drawings = 160;  // accepted or rejected
 constexpr std::size_t most_pairs = 32;
 constexpr std::size_t readings_of_largest = 8;
 constexpr int most_tries = 6;
-constexpr std::int64_t most_enumerated = 32;
+constexpr std::int64_t few_sizes = 32;
+constexpr std::int64_t most_sizes = 65536;  // of which each may be wanted
 
 using Sizes = std::vector<std::int64_t>;
 
@@ -97,14 +99,18 @@ class Box {
     return sizes;
   }
 
-  /// All sizes if they are few, otherwise none.
-  [[nodiscard]] std::vector<Sizes> all() const {
+  /// How many there are, if at most so many.
+  [[nodiscard]] std::optional<std::int64_t> count(std::int64_t most) const {
     std::int64_t count = 1;
     for (const GivenSize& range : ranges_) {
       const std::int64_t extent = (range.most - *range.least) / range.step + 1;
-      if (extent > most_enumerated / count) return {};
+      if (extent > most / count) return std::nullopt;
       count *= extent;
     }
+    return count;
+  }
+
+  [[nodiscard]] std::vector<Sizes> all() const {
     std::vector<Sizes> every{{}};
     for (const GivenSize& range : ranges_) {
       std::vector<Sizes> longer;
@@ -162,22 +168,44 @@ void read_again(const ImportOptions& exact, const ReadAt& read_at) {
 class Drawing {
  public:
   Drawing(const ImportOptions& options, bool is_drawn, const ReadAt& read_at)
-      : box_(options), is_drawn_(is_drawn), read_at_(read_at), drawn_{box_.largest()} {
+      : box_(options),
+        is_every_(options.every_size),
+        is_drawn_(is_drawn),
+        read_at_(read_at),
+        drawn_{box_.largest()} {
     tried_.resize(box_.size());
+    if (is_every_ && !box_.count(most_sizes))
+      throw UsageError(
+          fmt::format("the ranges have more than {} sizes, expected at most as many to read each "
+                      "of them: give smaller ranges or larger steps",
+                      most_sizes));
   }
 
   /// What it rejects, in words.
   std::string run() {
-    const std::vector<Sizes> all = box_.all();
-    for (const Sizes& sizes : all) draw(sizes);
-    if (all.empty()) draw_some();
+    if (is_every_ || box_.count(few_sizes)) {
+      for (const Sizes& sizes : box_.all()) draw(sizes);
+    } else {
+      draw_some();
+    }
     for (std::size_t r = 0; r < box_.size(); ++r) expect_accepted(r);
     for (std::size_t i = 0; !uncertain_.empty() && accepted_ + i < enough_readings; ++i)
       read_again(box_.exactly(uncertain_[i % uncertain_.size()]), read_at_);
-    return is_drawn_ ? "" : rejected_;
+    return is_drawn_ ? "" : found();
   }
 
  private:
+  /// What there is to note of the sizes.
+  [[nodiscard]] std::string found() const {
+    const std::string rest =
+        rejected_.empty() ? "" : fmt::format(", such as {}; the plan is for those that it takes", rejected_);
+    if (!is_every_) return rest.empty() ? "" : "rejects some sizes of the ranges" + rest;
+    const std::size_t taken = accepted_ + 1;  // and the largest
+    if (rest.empty()) return fmt::format("was read at each of {} sizes", taken);
+    return fmt::format("was read at each of {} sizes and rejects {}{}", drawn_.size(), drawn_.size() - taken,
+                       rest);
+  }
+
   void draw_some() {
     draw(box_.parts(1, 2));
     draw(box_.parts(0, 1));
@@ -237,7 +265,7 @@ class Drawing {
 
   /// False if the model rejects these sizes. What is drawn besides may be the reason, so they are read again then.
   bool draw(const Sizes& sizes) {
-    if (accepted_ >= most_readings || !drawn_.insert(sizes).second) return true;
+    if ((accepted_ >= most_readings && !is_every_) || !drawn_.insert(sizes).second) return true;
     for (int tries = is_drawn_ ? most_tries : 1; tries > 0; --tries) {
       if (is_accepted(sizes)) return true;
     }
@@ -251,10 +279,7 @@ class Drawing {
         uncertain_.push_back(sizes);
       }
     } catch (const Error& error) {
-      if (rejected_.empty())
-        rejected_ = fmt::format(
-            "rejects some sizes of the ranges, such as {}: {}; the plan is for those that it takes",
-            box_.in_words(sizes), error.what());
+      if (rejected_.empty()) rejected_ = fmt::format("{}: {}", box_.in_words(sizes), error.what());
       for_each_smaller(sizes, [&](Tried& tried) {
         if (!tried.reason.empty()) return;
         tried.reason = error.what();
@@ -295,6 +320,7 @@ class Drawing {
   }
 
   Box box_;
+  bool is_every_;
   bool is_drawn_;  ///< Readings draw what a run decides.
   const ReadAt& read_at_;
   std::set<Sizes> drawn_;
@@ -302,7 +328,7 @@ class Drawing {
   std::size_t accepted_ = 0;
   std::vector<Sizes> uncertain_{};  ///< Accepted ones at which something is drawn.
   std::vector<Tried> tried_{};      ///< Of each range.
-  std::string rejected_{};          ///< First, in words.
+  std::string rejected_{};          ///< First, with the reason.
 };
 
 // From readings to one graph
@@ -328,16 +354,22 @@ class Merger {
       if (tensor.shape && !has_rank) tensor.shape.reset();
       if (same.bytes > tensor.bytes) reject_growth(t, same);
     }
-    if (!tensor.shape) return;
+    if (!tensor.shape) {
+      tensor.open.clear();
+      return;
+    }
+    std::vector<OpenExtent> open;
     for (std::size_t d = 0; d < tensor.shape->size(); ++d) {
       Sizes extents{(*tensor.shape)[d]};
       for (const Graph& other : others_) {
         extents.push_back((*other.tensors[t].shape)[d]);
         if (extents.back() > extents.front()) reject_growth(t, other.tensors[t]);
       }
-      if (std::ranges::count(extents, extents.front()) == std::ssize(extents)) continue;
-      tensor.open.push_back({d, symbols_.try_emplace(std::move(extents), symbols_.size()).first->second});
+      const std::optional<std::size_t> before = symbol_of(tensor, d);
+      if (!before && std::ranges::count(extents, extents.front()) == std::ssize(extents)) continue;
+      open.push_back({d, symbols_.try_emplace({before, std::move(extents)}, symbols_.size()).first->second});
     }
+    tensor.open = std::move(open);
   }
 
   [[noreturn]] void reject_growth(TensorId t, const Tensor& other) const {
@@ -437,7 +469,8 @@ class Merger {
 
   Graph graph_;
   std::span<const Graph> others_;
-  std::map<Sizes, std::size_t> symbols_{};
+  std::map<std::pair<std::optional<std::size_t>, Sizes>, std::size_t>
+      symbols_{};  ///< By that of before, if any, and extents.
 };
 
 }  // namespace

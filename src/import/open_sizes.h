@@ -12,6 +12,9 @@
 
 namespace stowage::import {
 
+/// As many readings as are held in memory at a time.
+constexpr std::size_t readings_at_once = 256;
+
 /// True if the size is a range of several numbers.
 [[nodiscard]] bool is_range(const GivenSize& size);
 
@@ -38,10 +41,10 @@ void expect_steps(std::string_view flag, const std::string& name, const GivenSiz
 /// Reads a model at exact sizes, and says whether it drew something. Throws Error where the model rejects them.
 using ReadAt = std::function<bool(const ImportOptions& exact)>;
 
-/// Calls `read_at` with the largest sizes, a few times, if `is_drawn`; and with exact sizes out of the ranges, always
-/// the same ones, none of them the largest, until enough of them are accepted. If they are few, those at which something
-/// is drawn are read again. Throws Error if the model rejects all of these sizes. The result says which of them it rejects,
-/// for a note; empty if it takes all, or something is drawn, which may be why.
+/// Calls `read_at` with the largest sizes, a few times, if `is_drawn`; and with exact sizes out of the ranges, all of them
+/// if the options want that; else always the same ones, none of them the largest, until enough of them are accepted. If they are few, those at which something
+/// is drawn are read again. Throws Error if the model rejects all of these sizes. The result is for a note: which of them it
+/// rejects, and that all were read. It is empty if something is drawn, which may be why it rejects some.
 [[nodiscard]] std::string read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at);
 
 /// Adds to the notes of a model, which are one text.
@@ -49,8 +52,8 @@ void add_note(const std::string& note, std::string& notes);
 
 /// The graph of the largest sizes, as it holds for the sizes of the others, too: extents that differ are
 /// open, copies at offsets that differ are gone, and so is what else one of the others contradicts. All graphs
-/// are of one model and have the same operators and folded results. Throws Error for a tensor that is largest
-/// elsewhere.
+/// are of one model and have the same operators and folded results. What was open stays open, so others may be
+/// given a few at a time. Throws Error for a tensor that is largest elsewhere.
 [[nodiscard]] Graph hold_for_all(Graph largest, std::span<const Graph> others);
 
 }  // namespace stowage::import

@@ -409,6 +409,10 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
       read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {
         TfliteReading other = read_at(sizes);
         others.push_back(std::move(other.graph));
+        if (others.size() == readings_at_once) {
+          reading.graph = hold_for_all(std::move(reading.graph), others);
+          others.clear();
+        }
         return other.is_drawn;
       });
   if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);

@@ -40,8 +40,8 @@ using Kind = SizeTerm::Kind;
 using plan::Results;
 using plan::SizeValues;
 
-constexpr std::size_t held_against = 20;  // readings
-constexpr std::size_t most_starts = 8;    // sizes whose own plans the search starts from
+constexpr std::size_t others_to_try = 20;  // readings
+constexpr std::size_t most_starts = 8;     // sizes whose own plans the search starts from
 constexpr std::size_t fewest_readings = 2;
 constexpr int bits_of_a_byte = 8;
 
@@ -335,10 +335,9 @@ void count_copies(const Graph& graph, Plan& plan) {
 
 /// Holds the plan at sizes that no term was made from against the model read at these.
 void hold_against_others(const Plan& plan, const Graph& range, const OffsetFunctions& functions,
-                         const Readings& readings, const ReadAtSizes& read, const plan::StackedLives& lives,
-                         OffsetFunctionsReport& report) {
-  for (const SizeValues& values :
-       plan::other_samples(functions.symbols, readings.samples().values, held_against)) {
+                         const std::vector<SizeValues>& others, const ReadAtSizes& read,
+                         const plan::StackedLives& lives, OffsetFunctionsReport& report) {
+  for (const SizeValues& values : others) {
     std::optional<Graph> graph;
     try {
       graph = graph_at(range, read(values));
@@ -393,10 +392,15 @@ OffsetsAt offsets_at(const OffsetFunctions& functions, std::span<const std::int6
 }
 
 FoundFunctions find_offset_functions(const Plan& plan, const Graph& range, std::vector<SizeSymbol> symbols,
-                                     const ReadAtSizes& read, const SolveOptions& options) {
+                                     const ReadAtSizes& read, const SolveOptions& options,
+                                     HeldAgainst held_against) {
   expect_plan_of_one(plan);
   if (symbols.empty())
     throw UsageError("--offsets symbolic needs a range of sizes, for instance --dim n=1..512");
+  const bool is_each = held_against == HeldAgainst::each;
+  if (is_each && !plan::may_try_each(symbols))
+    throw UsageError(
+        "the ranges have more than 65536 sizes, too many to try each: give smaller ranges or larger steps");
   const Readings readings(plan, symbols, read);
   FoundFunctions found;
   found.functions = SizeTerms(plan, symbols, readings).functions(symbols);
@@ -406,9 +410,13 @@ FoundFunctions find_offset_functions(const Plan& plan, const Graph& range, std::
     scenarios.push_back(lives.scenario_of(sizes_at(found.functions, values)));
   found.functions.relations = relations_of(plan, scenarios, options);
   found.report.readings = static_cast<std::int64_t>(readings.values().size());
-  found.report.is_every_size = readings.samples().is_every_size;
+  found.report.is_every_size = is_each || readings.samples().is_every_size;
   for (const SizeValues& values : readings.values()) note_worst(found.functions, lives, values, found.report);
-  hold_against_others(plan, range, found.functions, readings, read, lives, found.report);
+  const std::vector<SizeValues>& samples = readings.samples().values;
+  hold_against_others(
+      plan, range, found.functions,
+      is_each ? plan::all_others(symbols, samples) : plan::other_samples(symbols, samples, others_to_try),
+      read, lives, found.report);
   return found;
 }
 

@@ -8,7 +8,8 @@
 namespace stowage::plan {
 namespace {
 
-constexpr std::int64_t most_enumerated = 256;
+constexpr std::int64_t few = 256;
+constexpr std::int64_t most_of_all = 65536;
 constexpr std::int64_t next_to_largest = 48;
 constexpr std::int64_t next_to_least = 8;
 constexpr int at_random = 48;
@@ -16,14 +17,10 @@ constexpr int at_random = 48;
 /// Steps from the least to the largest size.
 std::int64_t steps_of(const SizeSymbol& symbol) { return (symbol.most - symbol.least) / symbol.step; }
 
-/// How many sizes there are, if they are few.
-std::int64_t count_of(std::span<const SizeSymbol> symbols) {
-  std::int64_t count = 1;
-  for (const SizeSymbol& symbol : symbols) {
-    if (steps_of(symbol) + 1 > most_enumerated / count) return most_enumerated + 1;
-    count *= steps_of(symbol) + 1;
-  }
-  return count;
+/// Whether there are at most so many sizes.
+bool has_at_most(std::int64_t most, std::span<const SizeSymbol> symbols) {
+  for (const SizeSymbol& symbol : symbols) most /= steps_of(symbol) + 1;
+  return most > 0;
 }
 
 std::vector<SizeValues> every_size(std::span<const SizeSymbol> symbols) {
@@ -73,7 +70,7 @@ class Drawing {
 }  // namespace
 
 SizeSamples size_samples(std::span<const SizeSymbol> symbols) {
-  if (count_of(symbols) <= most_enumerated) return {every_size(symbols), true};
+  if (has_at_most(few, symbols)) return {every_size(symbols), true};
   SizeValues largest;
   for (const SizeSymbol& symbol : symbols) largest.push_back(symbol.most);
   SizeSamples samples{.values = {largest}};
@@ -96,6 +93,15 @@ SizeSamples size_samples(std::span<const SizeSymbol> symbols) {
   Drawing drawing(symbols, 0);
   for (int i = 0; i < at_random; ++i) add(drawing.draw());
   return samples;
+}
+
+bool may_try_each(std::span<const SizeSymbol> symbols) { return has_at_most(most_of_all, symbols); }
+
+std::vector<SizeValues> all_others(std::span<const SizeSymbol> symbols, std::span<const SizeValues> samples) {
+  const std::set<SizeValues> known(samples.begin(), samples.end());
+  std::vector<SizeValues> all = every_size(symbols);
+  std::erase_if(all, [&](const SizeValues& values) { return known.contains(values); });
+  return all;
 }
 
 std::vector<SizeValues> other_samples(std::span<const SizeSymbol> symbols,

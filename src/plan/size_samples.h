@@ -20,6 +20,13 @@ struct SizeSamples {
 /// symbol, those next to its largest and its least one, so that remainders of divisions show, and some at random.
 [[nodiscard]] SizeSamples size_samples(std::span<const SizeSymbol> symbols);
 
+/// Whether they are so few that each may be tried, 65536 at most.
+[[nodiscard]] bool may_try_each(std::span<const SizeSymbol> symbols);
+
+/// All others. The sizes are few enough for that.
+[[nodiscard]] std::vector<SizeValues> all_others(std::span<const SizeSymbol> symbols,
+                                                 std::span<const SizeValues> samples);
+
 /// So many other ones at random, perhaps fewer.
 [[nodiscard]] std::vector<SizeValues> other_samples(std::span<const SizeSymbol> symbols,
                                                     std::span<const SizeValues> samples, std::size_t count);

@@ -80,6 +80,26 @@ TEST(CliOpenSizes, RunInOffsetsThatAreFunctions) {
   expect_says(outside.errors, {"seq", "65"});
 }
 
+TEST(CliOpenSizes, AreAllReadIfThatIsWanted) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", encoder());
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--every-size"});
+    return run_stowage(directory.path(), arguments);
+  };
+  const ProcessResult plan = run({"plan", "net.onnx", "--dim", "batch=2", "--dim", "seq=1..400", "--offsets",
+                                  "symbolic", "-o", "plan.json"});
+  ASSERT_EQ(plan.status, 0) << plan.errors;
+  expect_says(plan.errors, {"was read at each of 400 sizes"});
+  expect_says(plan.output, {"checked at all 400 sizes"});
+  const ProcessResult verify = run({"verify", "plan.json", "--model", "net.onnx"});
+  EXPECT_EQ(verify.status, 0) << verify.errors;
+  expect_says(verify.errors, {"was read at each of 400 sizes"});
+  const ProcessResult many = run({"plan", "net.onnx", "--dim", "batch=1..400", "--dim", "seq=1..400"});
+  EXPECT_EQ(many.status, 2);
+  expect_says(many.errors, {"more than 65536 sizes"});
+}
+
 TEST(CliOpenSizes, OfASearchAreWithinARange) {
   const ProcessResult fit =
       planned({"--dim", "batch=2", "--dim", "seq=32..3200:32", "--fit", "seq", "--capacity", "100000"});

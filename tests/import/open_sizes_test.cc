@@ -11,9 +11,11 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "copies.h"
+#include "import/open_sizes.h"
 #include "onnx_models.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
@@ -539,6 +541,71 @@ TEST(GivenSizes, OfARangeThatAreRejectedAreNamed) {
   EXPECT_EQ(note(4, 64, 4), "");
   expect_message(note(4, 64, 1), {"rejects some sizes of the ranges, such as n=", "cannot",
                                   "the plan is for those that it takes"});
+}
+
+/// Of a model that makes eight elements at n=777 and one at all others.
+onnx::ModelProto exception_at_777() {
+  return onnx_model(
+      {.nodes = {node("Shape", {"x"}, {"n"}), node("Sub", {"n", "there"}, {"far"}),
+                 node("Mul", {"far", "far"}, {"square"}), node("Sub", {"eight", "square"}, {"less"}),
+                 node("Max", {"less", "seven"}, {"some"}), node("Sub", {"some", "six"}, {"count"}),
+                 node("Expand", {"c", "count"}, {"y"}), node("Relu", {"y"}, {"z"}),
+                 node("Relu", {"x"}, {"r"})},
+       .inputs = {tensor_value("x", {"n"}), tensor_value("c", {1})},
+       .outputs = {untyped_value("z"), untyped_value("r")},
+       .initializers = {vector_of("there", {777}), vector_of("eight", {8}), vector_of("seven", {7}),
+                        vector_of("six", {6})}});
+}
+
+TEST(GivenSizes, AreAllReadIfThatIsWanted) {
+  const std::string model = exception_at_777().SerializeAsString();
+  const auto read = [&](std::int64_t most, bool every_size) {
+    return parse_input(model, "x.onnx", {.dims = {{"n", {1, most}}}, .every_size = every_size});
+  };
+  EXPECT_EQ(read(2000, false).note, "");  // no reading is at 777
+  try {
+    (void)read(2000, true);
+    ADD_FAILURE() << "nothing is rejected";
+  } catch (const Error& error) {
+    expect_message(error.what(), {"'y'", "[1] at the largest", "[2] at smaller ones"});
+  }
+  EXPECT_EQ(read(776, true).note, "was read at each of 776 sizes");
+  EXPECT_EQ(std::get<Graph>(read(776, true).content), std::get<Graph>(read(776, false).content));
+  try {
+    (void)read(100000, true);
+    ADD_FAILURE() << "too many are read";
+  } catch (const UsageError& error) {
+    expect_message(error.what(), {"more than 65536 sizes", "smaller ranges or larger steps"});
+  }
+}
+
+TEST(GivenSizes, OfAllThatAreReadSomeMayBeRejected) {
+  const onnx::ModelProto model = onnx_model({.nodes = {node("Reshape", {"x", "s"}, {"y"})},
+                                             .inputs = {tensor_value("x", {"n"})},
+                                             .outputs = {untyped_value("y")},
+                                             .initializers = {vector_of("s", {-1, 4})}});
+  const Input read =
+      parse_input(model.SerializeAsString(), "x.onnx", {.dims = {{"n", {1, 400}}}, .every_size = true});
+  expect_message(read.note, {"was read at each of 400 sizes and rejects 300, such as n=1: "});
+}
+
+/// Readings may be given a few at a time: which extents are one symbol is the same.
+TEST(OpenSizes, OfReadingsOneAfterTheOtherAreThoseOfAllAtOnce) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Concat", {"x", "y"}, {"z"}, axis(0)), node("Relu", {"z"}, {"r"}),
+                            node("Add", {"x", "x"}, {"twice"})},
+                  .inputs = {tensor_value("x", {"n", 4}), tensor_value("y", {"m", 4})},
+                  .outputs = {untyped_value("r"), untyped_value("twice")}});
+  const auto at = [&](std::int64_t n, std::int64_t m) {
+    return std::get<Graph>(
+        parse_input(model.SerializeAsString(), "x.onnx", {.dims = {{"n", {n, n}}, {"m", {m, m}}}}).content);
+  };
+  const std::vector<Graph> others{at(8, 8), at(4, 4), at(8, 4), at(5, 8)};
+  const Graph once = import::hold_for_all(at(8, 8), others);
+  Graph turned = at(8, 8);
+  for (const Graph& other : others) turned = import::hold_for_all(std::move(turned), {&other, 1});
+  EXPECT_EQ(turned, once);
+  EXPECT_FALSE(once.subgraphs[0].operators[0].must_copy.empty());
 }
 
 TEST(GivenSizes, AreAskedForWithBothPromises) {
