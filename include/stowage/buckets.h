@@ -90,6 +90,12 @@ struct BucketsResult {
 /// Writes all plans as one JSON document (docs/plan-json.md).
 void write_json(const Buckets& buckets, std::ostream& out, PlanForm form = PlanForm::compact);
 
+/// Writes all plans as one header for C99 and C++: tables for each as that of one plan has, which have models with graphs,
+/// and a function that chooses by sizes. `read` gives the models of each. Throws UsageError if the prefix is not a C
+/// identifier.
+void write_header(const Buckets& buckets, const ReadBucket& read, const HeaderOptions& options,
+                  std::ostream& out);
+
 /// Reads it back. Throws Error like `parse_plan`.
 [[nodiscard]] Buckets parse_buckets(std::string_view json);
 

@@ -63,11 +63,11 @@ void expect_options(const PlanCommand& command) {
   refuse(command.print_loops, "--print-loops");
   refuse(!command.plan.near.empty(), "--near");
   for (const WantedFile& file : command.files()) {
-    if (file.holds != Holds::json)
-      throw UsageError(
-          fmt::format("{}: several sizes are written as JSON, -o FILE.json; one of them alone with "
-                      "--dim NAME=SIZE as any file",
-                      base::quoted(file.file)));
+    if (file.holds != Holds::json && file.holds != Holds::header)
+      throw UsageError(fmt::format(
+          "{}: several sizes are written as JSON, -o FILE.json, or as a C header, -o FILE.h; one of "
+          "them alone with --dim NAME=SIZE as any file",
+          base::quoted(file.file)));
   }
   if (command.json && std::ranges::find(command.output.outputs, "-") != command.output.outputs.end())
     throw UsageError("-o - excludes --json: both write to standard output");
@@ -176,8 +176,8 @@ ExitStatus plan_buckets(const PlanCommand& command) {
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line(options.solve);
-  const BucketsResult result =
-      make_buckets(reader_of(command.inputs, command.model, wanted_for(options)), sizes, options);
+  const ReadBucket read = reader_of(command.inputs, command.model, wanted_for(options));
+  const BucketsResult result = make_buckets(read, sizes, options);
   clear_progress_line();
   if (!result.faults.empty()) {
     print_faults(result.faults);
@@ -188,8 +188,13 @@ ExitStatus plan_buckets(const PlanCommand& command) {
   bool is_taken = false;
   for (const WantedFile& file : command.files()) {
     is_taken = is_taken || file.file == "-";
-    outputs.push_back(
-        {file.file, [&](std::ostream& out) { write_json(result.buckets, out, command.form()); }});
+    const auto write = [&, holds = file.holds](std::ostream& out) {
+      if (holds == Holds::json)
+        write_json(result.buckets, out, command.form());
+      else
+        write_header(result.buckets, read, header_options(command), out);
+    };
+    outputs.push_back({file.file, write});
   }
   base::write_files(outputs);
   if (command.json) {

@@ -174,6 +174,8 @@ void print_faults(const Faults& faults);
 /// Says on standard error if a plan with faults is of other models than these, or of a range of sizes where these have
 /// one.
 void note_other_models(const Plan& plan, const std::vector<Input>& inputs);
+/// What the command asks of C headers, with details of its models' files, unless joined models are parts of one.
+[[nodiscard]] HeaderOptions header_options(const PlanCommand& command);
 /// The parts of model files that planning takes.
 [[nodiscard]] Wanted wanted_for(const PlanOptions& options);
 /// The parts of model files that it takes to check the plan.

@@ -38,18 +38,12 @@ void add_headers(const PlanCommand& command, const std::vector<Input>& inputs, c
                  const TflmOutput& tflm, std::vector<base::OutputFile>& outputs) {
   const std::vector<std::string> files = files_of(command.files(), Holds::header);
   if (files.empty()) return;
-  HeaderOptions options{.names = !command.no_names};
-  if (!command.prefix.empty()) options.prefix = command.prefix;
+  HeaderOptions options = header_options(command);
   std::vector<Graph> graphs;
-  const std::vector<NamedFile> models = parse_models(command.inputs);
-  for (std::size_t m = 0; m < inputs.size(); ++m) {
-    const auto* const graph = std::get_if<Graph>(&inputs[m].content);
-    if (graph == nullptr) continue;
-    graphs.push_back(*graph);
-    if (!command.model.joins.empty()) continue;  // a file is a part of a network
-    options.details.push_back(tflm.files.empty() ? model_details(base::InputFile(models[m].file).bytes())
-                                                 : model_details(tflm.files[m].content));
-  }
+  for (const Input& it : inputs)
+    if (const auto* const graph = std::get_if<Graph>(&it.content)) graphs.push_back(*graph);
+  if (!tflm.files.empty()) options.details.clear();
+  for (const auto& it : tflm.files) options.details.push_back(model_details(it.content));
   if (!tflm.files.empty()) options.tensor_arena = tflm.arena.size;
   for (const std::string& file : files)
     outputs.push_back(
@@ -246,6 +240,15 @@ void add_overlays(const PlanCommand& command, const Plan& plan, std::vector<base
 }
 
 }  // namespace
+
+HeaderOptions header_options(const PlanCommand& command) {
+  HeaderOptions options{.names = !command.no_names};
+  if (!command.prefix.empty()) options.prefix = command.prefix;
+  if (!command.model.joins.empty()) return options;
+  for (const NamedFile& it : parse_models(command.inputs))
+    options.details.push_back(model_details(base::InputFile(it.file).bytes()));
+  return options;
+}
 
 std::vector<WantedFile> PlanCommand::files() const {
   if (!is_for_tflm)

@@ -15,6 +15,15 @@ void Macros::define(const std::string& name, std::int64_t value) {
   fmt::print(out_, "#define {}_{} {}u\n", capitals_, own, value);
 }
 
+void Macros::define_files(const Plan& plan, std::span<const ModelDetails> details) {
+  for (std::size_t m = 0; m < details.size(); ++m) {
+    const std::string model = plan.models.size() == 1 ? "" : macro_name(plan.models[m].name) + "_";
+    out_ << (m == 0 ? "\n/* Files of the models: bytes, and their XXH64. */\n" : "");
+    define(model + "FILE_BYTES", details[m].bytes);
+    fmt::print(out_, "#define {}_{}FILE_HASH 0x{:016X}ull\n", capitals_, model, details[m].hash);
+  }
+}
+
 void Macros::define_memories(const Plan& plan) {
   out_ << "\n/* Memories: bytes to allocate, and what the address of the first one is a multiple of. */\n";
   for (const PlannedMemory& memory : plan.memories) {

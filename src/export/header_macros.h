@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <iosfwd>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "stowage/export.h"
 #include "stowage/plan.h"
 
 namespace stowage::exporting {
@@ -17,6 +19,8 @@ class Macros {
 
   /// A repeated name gets a number.
   void define(const std::string& name, std::int64_t value);
+  /// Bytes and hashes of the models' files; nothing without details.
+  void define_files(const Plan& plan, std::span<const ModelDetails> details);
   /// Sizes and alignments of the memories.
   void define_memories(const Plan& plan);
 

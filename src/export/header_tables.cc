@@ -124,12 +124,15 @@ class Pool {
 class TableWriter {
  public:
   TableWriter(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
-              std::ostream& out)
+              const BucketTables& bucket, std::ostream& out)
       : plan_(plan),
+        has_rows_(bucket.has_rows || is_streamed(plan)),
         graphs_(graphs),
         places_(plan),
         options_(options),
         prefix_(options.prefix),
+        own_prefix_(bucket.name.empty() ? options.prefix : options.prefix + "_" + bucket.name),
+        storage_(bucket.name.empty() ? "" : "static "),
         capitals_(macro_name(options.prefix)),
         nowhere_(capitals_ + "_NOWHERE"),
         out_(out) {
@@ -146,15 +149,24 @@ class TableWriter {
     write_models();
   }
 
+  void write_memories() const {
+    Pool memories = table("memory", "memories");
+    for (const PlannedMemory& memory : plan_.memories) {
+      memories.add(fmt::format("{{{}, {}u, {}u, {}}}", literal(memory.memory.name), memory.peak,
+                               memory.memory.alignment, memory.memory.role == MemoryRole::weights ? 1 : 0));
+    }
+    memories.write(storage_, out_);
+  }
+
  private:
   [[nodiscard]] Pool table(std::string_view type, std::string_view name) const {
-    return {fmt::format("{}_{}", prefix_, type), fmt::format("{}_{}", prefix_, name), ""};
+    return {fmt::format("{}_{}", prefix_, type), fmt::format("{}_{}", own_prefix_, name), ""};
   }
 
   [[nodiscard]] Pool pool(std::string_view type, std::string_view name, std::string empty) const {
     const bool is_number = type == "uint32_t";
     return {is_number ? std::string(type) : fmt::format("{}_{}", prefix_, type),
-            fmt::format("{}_{}", prefix_, name), std::move(empty)};
+            fmt::format("{}_{}", own_prefix_, name), std::move(empty)};
   }
 
   /// A name as a string, or a null pointer where names are not wanted.
@@ -171,15 +183,6 @@ class TableWriter {
     const float scale = std::isfinite(details.scales[tensor]) ? details.scales[tensor] : 0.0F;
     return fmt::format("{}, {:.9e}f, {}", data ? fmt::format("{}u", *data) : nowhere_, scale,
                        details.zero_points[tensor]);
-  }
-
-  void write_memories() const {
-    Pool memories = table("memory", "memories");
-    for (const PlannedMemory& memory : plan_.memories) {
-      memories.add(fmt::format("{{{}, {}u, {}u, {}}}", literal(memory.memory.name), memory.peak,
-                               memory.memory.alignment, memory.memory.role == MemoryRole::weights ? 1 : 0));
-    }
-    memories.write("", out_);
   }
 
   void write_tensors() const {
@@ -212,7 +215,7 @@ class TableWriter {
     }
     shapes.write("static ", out_);
     views.write("static ", out_);
-    tensors.write("", out_);
+    tensors.write(storage_, out_);
   }
 
   /// An axis and a range along it, as members of a row of a table.
@@ -288,7 +291,7 @@ class TableWriter {
     operands.write("static ", out_);
     branches.write("static ", out_);
     steps.write("static ", out_);
-    clocks.write("", out_);
+    clocks.write(storage_, out_);
   }
 
   [[nodiscard]] std::string step(std::size_t clock, Position at, Pool& operands, Pool& branches) const {
@@ -360,15 +363,17 @@ class TableWriter {
                              main.outputs.size(), inputs, outputs));
     }
     ends.write("static ", out_);
-    models.write("", out_);
+    models.write(storage_, out_);
   }
 
   const Plan& plan_;
-  bool has_rows_ = is_streamed(plan_);
+  bool has_rows_;  ///< Tables have columns for them.
   std::span<const Graph> graphs_;
   Places places_;
   const HeaderOptions& options_;
   std::string prefix_;
+  std::string own_prefix_;  ///< Of the tables.
+  std::string_view storage_;
   std::string capitals_;
   std::string nowhere_;
   std::ostream& out_;
@@ -408,9 +413,13 @@ std::string literal(const std::string& text) {
   return result + "\"";
 }
 
+void write_memories(const Plan& plan, const HeaderOptions& options, std::ostream& out) {
+  TableWriter(plan, {}, options, {}, out).write_memories();
+}
+
 void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
-                         std::ostream& out) {
-  TableWriter(plan, graphs, options, out).write();
+                         const BucketTables& bucket, std::ostream& out) {
+  TableWriter(plan, graphs, options, bucket, out).write();
 }
 
 }  // namespace stowage::exporting

@@ -20,8 +20,17 @@ namespace stowage::exporting {
 /// A string literal. Escapes question marks, which could form trigraphs; long texts are shortened.
 [[nodiscard]] std::string literal(const std::string& text);
 
-/// Writes the definitions of a header's tables, for the declarations in header.cc.
+/// Tables of a bucket, which other tables point to.
+struct BucketTables {
+  std::string name{};     ///< Of the bucket, in theirs; empty: the tables are those of the header.
+  bool has_rows = false;  ///< Some bucket is by rows.
+};
+
+/// Writes the definition of the table of memories.
+void write_memories(const Plan& plan, const HeaderOptions& options, std::ostream& out);
+
+/// Writes the definitions of a header's tables, for the declarations in header_declarations.cc.
 void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
-                         std::ostream& out);
+                         const BucketTables& bucket, std::ostream& out);
 
 }  // namespace stowage::exporting

@@ -14,8 +14,8 @@ namespace stowage {
 void write_facts(const ModelFacts& facts, const std::string& source, std::ostream& out) {
   base::print(out, "model        {} (onnx)\n", source);
   std::string sets;
-  for (const auto& [domain, version] : facts.operator_sets)
-    sets += fmt::format("{}{}{}", sets.empty() ? "" : ", ", domain.empty() ? "" : domain + " ", version);
+  for (const auto& [domain, number] : facts.operator_sets)
+    sets += fmt::format("{}{}{}", sets.empty() ? "" : ", ", domain.empty() ? "" : domain + " ", number);
   base::print(out, "opset        {}\n", sets);
   const auto print_values = [&out](std::string_view what, const std::vector<ModelFacts::Value>& values) {
     for (std::size_t v = 0; v < values.size(); ++v)
@@ -44,8 +44,8 @@ void write_facts(const ModelFacts& facts, const std::string& source, std::ostrea
 void write_facts_json(const ModelFacts& facts, const std::string& source, std::ostream& out) {
   using exporting::Json;
   Json json{{"model", base::as_utf8(source)}, {"format", "onnx"}};
-  for (const auto& [domain, version] : facts.operator_sets)
-    json["operator_sets"].push_back({{"domain", base::as_utf8(domain)}, {"version", version}});
+  for (const auto& [domain, number] : facts.operator_sets)
+    json["operator_sets"].push_back({{"domain", base::as_utf8(domain)}, {"version", number}});
   const auto add_values = [&](const char* name, const std::vector<ModelFacts::Value>& values) {
     json[name] = Json::array();
     for (const auto& it : values)

@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "block_plans.h"
+#include "onnx_models.h"
 #include "process.h"
+#include "stowage/buckets.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/import.h"
@@ -585,6 +587,105 @@ TEST(Header, SaysWhereRowsAre) {
   const ProcessResult run = run_process((directory / "program").string(), {});
   ASSERT_EQ(run.status, 0);
   EXPECT_EQ(run.output, expected);
+}
+
+/// Convolutions along an open axis.
+ReadBucket convolutions() {
+  const std::string model =
+      testing::onnx_model(
+          {.nodes = {testing::node("Conv", {"x", "w"}, {"a"}), testing::node("Relu", {"a"}, {"b"}),
+                     testing::node("Conv", {"b", "v"}, {"y"})},
+           .inputs = {testing::tensor_value("x", {"batch", 2, "n"})},
+           .outputs = {testing::untyped_value("y")},
+           .initializers = {testing::zeros("w", {16, 2, 3}), testing::zeros("v", {2, 16, 3})}})
+          .SerializeAsString();
+  return [model](const BucketSizes& sizes) {
+    ImportOptions options;
+    for (const auto& [name, size] : sizes) options.dims.emplace(name, size);
+    return std::vector<Input>{parse_network(model, "x.onnx", options).input};
+  };
+}
+
+/// The text with each of the first replaced by the second.
+std::string with(std::string text, const std::vector<std::pair<std::string, std::string>>& changes) {
+  for (const auto& [from, to] : changes) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// Everything that is in the tables of a bucket, and where rows are; by sizes that are not those of buckets, too.
+TEST(HeaderOfBuckets, HasTheNumbersOfEachPlanAndChoosesAsBucketForDoes) {
+  if (!is_there("gcc")) GTEST_SKIP() << "there is no gcc";
+  const std::vector<BucketSizes> sizes{{{"batch", 1}, {"n", 8}},
+                                       {{"batch", 1}, {"n", 64}},
+                                       {{"batch", 3}, {"n", 8}},
+                                       {{"batch", 3}, {"n", 16}}};
+  const ReadBucket read = convolutions();
+  std::size_t by_rows = 0;
+  for (const bool streams : {false, true}) {
+    PlanOptions options{.io = streams ? Io::rows : Io::arena};
+    options.solve.effort = 500;
+    if (streams) options.stream.emplace();
+    const Buckets buckets = make_buckets(read, sizes, options).buckets;
+    const TemporaryDirectory directory;
+    std::ostringstream header;
+    write_header(buckets, read, {.prefix = "plan"}, header);
+    directory.write("plan.h", header.str());
+    const std::vector<std::pair<std::string, std::string>> of_bucket{
+        {"plan_memories[", "bucket->memory["},
+        {"plan_tensors[", "bucket->tensor["},
+        {"plan_clocks[", "bucket->clock["},
+        {"plan_models[", "bucket->model["},
+        {"PLAN_TENSORS", "bucket->tensors"},
+        {"PLAN_CLOCKS", "bucket->clocks"},
+        {"_plan(void)", "_plan(const plan_bucket *bucket)"},
+        {"next_view(&", "next_view(bucket->clock, &"}};
+    std::string program = "#include <stdio.h>\n#define PLAN_IMPLEMENTATION\n#include \"plan.h\"\n" +
+                          with(replaced(dump_function, "plan"), of_bucket);
+    if (streams) program += with(replaced(dump_rows, "plan"), of_bucket);
+    program += "int main(void) {\n  const plan_bucket *bucket;\n  plan_bytes sizes[2];\n";
+    std::string expected;
+    for (std::int64_t batch = 1; batch <= 4; ++batch) {
+      for (const std::int64_t n : {1, 8, 9, 16, 17, 64, 65}) {
+        program += "  sizes[PLAN_SIZE_BATCH] = " + std::to_string(batch) +
+                   ";\n  sizes[PLAN_SIZE_N] = " + std::to_string(n) +
+                   ";\n  bucket = plan_bucket_for(sizes);\n  if (bucket == 0) printf(\"none\\n\");\n"
+                   "  else {\n    dump_plan(bucket);\n" +
+                   (streams ? "    rows_plan(bucket);\n" : "") + "  }\n";
+        const Bucket* const bucket = bucket_for(buckets, {{"batch", batch}, {"n", n}});
+        if (bucket == nullptr) {
+          expected += "none\n";
+          continue;
+        }
+        const Planned planned{bucket->plan, {std::get<Graph>(read(bucket->sizes)[0].content)}};
+        expected += streams ? "" : Lines(planned).text();
+        if (streams) expected += lines_of_rows(bucket->plan);
+        by_rows += is_streamed(bucket->plan) ? 1 : 0;
+      }
+    }
+    if (streams) program = with(program, {{"    dump_plan(bucket);\n", "    (void)dump_plan;\n"}});
+    directory.write("program.c", program + "  return 0;\n}\n");
+    const ProcessResult compiled = compile(directory, {"gcc", "-std=c99", "program.c", "-o", "program"});
+    ASSERT_EQ(compiled.status, 0) << compiled.errors.substr(0, 2000);
+    const ProcessResult run = run_process((directory / "program").string(), {});
+    ASSERT_EQ(run.status, 0);
+    EXPECT_EQ(run.output, expected);
+  }
+  EXPECT_GT(by_rows, 0U);
+}
+
+TEST(HeaderOfBuckets, IsRefusedForListsAndWithoutAName) {
+  const ReadBucket read = [](const BucketSizes&) {
+    return std::vector<Input>{parse_input("id,lower,upper,size\na,0,2,64\n", "list.csv")};
+  };
+  const std::vector<BucketSizes> sizes{{{"n", 1}}, {{"n", 2}}};
+  const Buckets buckets = make_buckets(read, sizes).buckets;
+  std::ostringstream out;
+  EXPECT_THROW(write_header(buckets, read, {}, out), UsageError);
+  EXPECT_THROW(write_header(buckets, read, {.prefix = "1a"}, out), UsageError);
+  EXPECT_THROW(write_header(Buckets(), read, {}, out), UsageError);
 }
 
 TEST(HeaderData, HasTheNumbersOfRealModels) {
