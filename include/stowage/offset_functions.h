@@ -23,7 +23,9 @@
 
 #include "stowage/graph.h"
 #include "stowage/import.h"
+#include "stowage/options.h"
 #include "stowage/plan.h"
+#include "stowage/planner.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
@@ -116,6 +118,19 @@ struct FoundFunctions {
                                                    std::vector<SizeSymbol> symbols, const ReadAtSizes& read,
                                                    const SolveOptions& options,
                                                    HeldAgainst held_against = HeldAgainst::some);
+
+/// A plan for ranges of sizes, and its functions.
+struct PlanWithFunctions {
+  FoundFunctions found{};
+  PlanResult planned{};
+};
+
+/// Functions for `first`, a plan of one model for ranges of sizes, as `range` was read; or for a plan in another order,
+/// where that needs less at sizes that the order was not made for, and no more at the largest. About a dozen sizes are
+/// planned alone to see that. Throws as `find_offset_functions`.
+[[nodiscard]] PlanWithFunctions find_plan_with_functions(const Input& range, PlanResult first,
+                                                         const ReadAtSizes& read, const PlanOptions& options,
+                                                         HeldAgainst held_against = HeldAgainst::some);
 
 /// The plan at some sizes, and the network at these: tensors are those of `at`, and buffers have the sizes and offsets
 /// of the functions. It is a plan like others, for this network.

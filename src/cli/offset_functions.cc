@@ -38,7 +38,7 @@ std::string words_of(const std::vector<SizeSymbol>& symbols, std::span<const std
 }  // namespace
 
 std::optional<FoundFunctions> functions_for(const PlanCommand& command, const Input& range,
-                                            const PlanOptions& options, const Plan& plan) {
+                                            const PlanOptions& options, PlanResult& result) {
   if (command.offsets.empty() || command.offsets == "constant") return std::nullopt;
   if (command.offsets != "symbolic")
     throw UsageError(
@@ -48,20 +48,21 @@ std::optional<FoundFunctions> functions_for(const PlanCommand& command, const In
   const NamedFile model = parse_models(command.inputs)[0];
   const ImportOptions given = parse_model_options(command.model);
   expect_ranges_of_dims(given);
-  const std::vector<SizeSymbol>& symbols = plan.models[0].ranges;
+  const std::vector<SizeSymbol> symbols = result.plan.models[0].ranges;
   const ReadAtSizes read = [&](std::span<const std::int64_t> values) {
     ImportOptions exact = given;
     for (std::size_t s = 0; s < symbols.size(); ++s)
       exact.dims.insert_or_assign(symbols[s].name, GivenSize{values[s], values[s]});
     return std::get<Graph>(read_input(model.file, exact).content);
   };
-  FoundFunctions found = find_offset_functions(plan, *graph, symbols, read, options.solve,
-                                               given.every_size ? HeldAgainst::each : HeldAgainst::some);
-  const Faults faults = check_offset_functions(plan, found.functions);
+  PlanWithFunctions made = find_plan_with_functions(range, std::move(result), read, options,
+                                                    given.every_size ? HeldAgainst::each : HeldAgainst::some);
+  result = std::move(made.planned);
+  const Faults faults = check_offset_functions(result.plan, made.found.functions);
   if (!faults.empty())
     throw Error(model.file,
                 "the checker rejects the functions of offsets; that is a bug in stowage: " + faults[0].what);
-  return found;
+  return std::move(made.found);
 }
 
 void write_functions_summary(const FoundFunctions& found, std::ostream& out) {

@@ -13,8 +13,9 @@
 namespace stowage::cli {
 
 /// The functions that --offsets asks for; none if it does not. Throws UsageError for options that do not go with it.
+/// The plan becomes the one that they are for, perhaps in another order.
 [[nodiscard]] std::optional<FoundFunctions> functions_for(const PlanCommand& command, const Input& range,
-                                                          const PlanOptions& options, const Plan& plan);
+                                                          const PlanOptions& options, PlanResult& result);
 
 /// The peak at some sizes, and how good the functions are.
 void write_functions_summary(const FoundFunctions& found, std::ostream& out);

@@ -304,12 +304,12 @@ ExitStatus run_plan(const PlanCommand& given) {
   options.solve.progress = progress_line(options.solve);
   // A page shows the list that was given, functions are of the network; all else is in the plan.
   const bool is_kept = inputs.size() > 1 || !command.offsets.empty() || !files_of(files, Holds::page).empty();
-  const PlanResult result = is_kept ? make_plan(inputs, options) : make_plan(std::move(inputs[0]), options);
+  PlanResult result = is_kept ? make_plan(inputs, options) : make_plan(std::move(inputs[0]), options);
   clear_progress_line();
   options.solve.time_limit = time_limit;
   note_nearness(result);
   if (!result.faults.empty()) return report_own_fault(result);
-  const std::optional<FoundFunctions> functions = functions_for(command, inputs[0], options, result.plan);
+  const std::optional<FoundFunctions> functions = functions_for(command, inputs[0], options, result);
   std::vector<base::OutputFile> outputs = outputs_of(files, result.plan, command.form());
   if (functions) replace_plans(files, result.plan, functions->functions, outputs);
   const TflmOutput planned = tflm ? tflm->output(inputs, options, result) : TflmOutput{};

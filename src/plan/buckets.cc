@@ -20,22 +20,12 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "plan/limit_parts.h"
 #include "share/equal_data.h"
 #include "stowage/error.h"
 
 namespace stowage {
 namespace {
-
-/// The options with a part of the time.
-PlanOptions with_part_for_each(PlanOptions options, std::size_t parts) {
-  if (options.solve.effort) {
-    options.solve.effort =
-        std::max<std::int64_t>(1, *options.solve.effort / static_cast<std::int64_t>(parts));
-  } else {
-    options.solve.time_limit /= static_cast<double>(parts);
-  }
-  return options;
-}
 
 bool is_kept(const Buffer& buffer) { return buffer.kind == TensorKind::state || is_constant(buffer.kind); }
 
@@ -257,7 +247,8 @@ class SharedPlaces {
 BucketsResult make_buckets(const ReadBucket& read, std::span<const BucketSizes> sizes,
                            const PlanOptions& options) {
   BucketsResult result;
-  const PlanOptions own = with_part_for_each(options, std::max<std::size_t>(1, sizes.size()));
+  PlanOptions own = options;
+  own.solve = plan::with_part(options.solve, 1 / static_cast<double>(std::max<std::size_t>(1, sizes.size())));
   std::vector<std::vector<Input>> inputs;
   for (const BucketSizes& at : sizes) {
     inputs.push_back(read(at));

@@ -28,6 +28,7 @@
 #include "pack/life.h"
 #include "pack/placing.h"
 #include "plan/draft.h"
+#include "plan/limit_parts.h"
 #include "plan/relation_search.h"
 #include "plan/size_fitting.h"
 #include "plan/size_samples.h"
@@ -41,7 +42,6 @@ using plan::Results;
 using plan::SizeValues;
 
 constexpr std::size_t others_to_try = 20;  // readings
-constexpr std::size_t most_starts = 8;     // sizes whose own plans the search starts from
 constexpr std::size_t fewest_readings = 2;
 constexpr int bits_of_a_byte = 8;
 
@@ -264,30 +264,19 @@ plan::StackedLives lives_of(const Plan& plan) {
   return plan::StackedLives(std::move(lives));
 }
 
-/// The options with a part of the time.
-SolveOptions with_part(SolveOptions options, double part) {
-  options.progress = {};
-  if (options.effort) {
-    options.effort =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(*options.effort) * part));
-  } else {
-    options.time_limit *= part;
-  }
-  return options;
-}
-
 std::vector<Relation> relations_of(const Plan& plan, std::span<const plan::Scenario> scenarios,
                                    const SolveOptions& options) {
   constexpr double part_of_starts = 0.25;
-  const std::size_t distance = std::max<std::size_t>(1, scenarios.size() / most_starts);
-  const SolveOptions for_start = with_part(options, part_of_starts / static_cast<double>(most_starts));
-  std::vector<plan::Stacking> starts;
-  for (std::size_t s = 0; s < scenarios.size(); s += distance)
-    starts.push_back(stacking_of(plan, scenarios[s].sizes, for_start));
-  const base::Deadline deadline = pack::deadline_of(with_part(options, 1 - part_of_starts));
+  constexpr double starts = 10;
+  SolveOptions for_one = plan::with_part(options, part_of_starts / starts);
+  for_one.progress = {};
+  const auto stack = [&](const plan::Scenario& scenario) {
+    return stacking_of(plan, scenario.sizes, for_one);
+  };
+  const base::Deadline deadline = pack::deadline_of(plan::with_part(options, 1 - part_of_starts));
   const plan::StackedLives lives = lives_of(plan);
   std::vector<Relation> relations;
-  for (const plan::Stacking& it : plan::search_stackings(lives, scenarios, std::move(starts), deadline))
+  for (const plan::Stacking& it : plan::search_stackings(lives, scenarios, stack, deadline))
     relations.push_back(lives.relation_of(it));
   return relations;
 }

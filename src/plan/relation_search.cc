@@ -7,8 +7,9 @@
 //
 // The peak over live bytes, at worst of some scenarios of sizes, is lowered by annealing: take a way to the top at the
 // worst scenario, and move one of its buffers next to another one that lives at the same time. Scenarios are few at
-// first; the worst of the others join them, until none is worse (counterexamples). Where one stacking leaves more than
-// half a percent, a second and a third one are looked for, beside the first.
+// first; the worst of the others join them, until none is worse (counterexamples). It starts from stackings that are good
+// at one scenario. Where one leaves more than half a percent, a second and a third one are looked for, beside the first:
+// from the one for the scenario that is worst so far, too.
 //
 // Cost: buffers * log(buffers) * scenarios for each move.
 
@@ -28,8 +29,10 @@ namespace stowage::plan {
 namespace {
 
 constexpr std::size_t most_stackings = 3;
-constexpr double good_enough = 1.005;    // more stackings are looked for above this
-constexpr double nothing_left = 1.0001;  // of peak over live bytes
+constexpr std::size_t first_starts = 8;     // scenarios whose own stackings are tried first
+constexpr std::size_t improved_starts = 3;  // of these
+constexpr double good_enough = 1.005;       // more stackings are looked for above this
+constexpr double nothing_left = 1.0001;     // of peak over live bytes
 constexpr std::size_t most_scenarios = 24;
 constexpr std::size_t first_scenarios = 6;
 constexpr int moves_per_round = 1500;
@@ -315,7 +318,10 @@ Bytes peak_of(std::span<const Bytes> offsets, std::span<const Bytes> sizes) {
 }
 
 std::vector<Stacking> search_stackings(const StackedLives& lives, std::span<const Scenario> scenarios,
-                                       std::vector<Stacking> starts, const base::Deadline& deadline) {
+                                       const StackFor& stack, const base::Deadline& deadline) {
+  std::vector<Stacking> starts;
+  const std::size_t distance = std::max<std::size_t>(1, scenarios.size() / first_starts);
+  for (std::size_t s = 0; s < scenarios.size(); s += distance) starts.push_back(stack(scenarios[s]));
   std::vector<Stacking> found;
   std::vector<double> reached(scenarios.size(), std::numeric_limits<double>::infinity());
   for (std::size_t count = 0; count < most_stackings; ++count) {
@@ -325,15 +331,21 @@ std::vector<Stacking> search_stackings(const StackedLives& lives, std::span<cons
       return ratios;
     };
     const auto worst_with = [&](const Stacking& it) { return std::ranges::max(with(it)); };
-    Stacking start = *std::ranges::min_element(starts, {}, worst_with);
-    const base::Deadline own = deadline.part(1 / static_cast<double>(most_stackings - count));
-    Stacking next = Annealing(lives, scenarios, reached, start, own).run();
-    if (worst_with(start) < worst_with(next))
-      next = std::move(start);  // at scenarios that it has not looked at
-    const bool is_better = found.empty() || worst_with(next) < std::ranges::max(reached);
-    if (!is_better) break;
-    reached = with(next);
-    found.push_back(std::move(next));
+    if (!found.empty()) {
+      const auto worst = std::ranges::max_element(reached) - reached.begin();
+      starts.push_back(stack(scenarios[static_cast<std::size_t>(worst)]));
+    }
+    std::ranges::stable_sort(starts, {}, worst_with);
+    Stacking best = starts[0];
+    const std::size_t tries = std::min(improved_starts, starts.size());
+    for (std::size_t i = 0; i < tries && worst_with(best) > nothing_left; ++i) {
+      const base::Deadline own = deadline.part(1 / static_cast<double>(tries * (most_stackings - count) - i));
+      Stacking next = Annealing(lives, scenarios, reached, starts[i], own).run();
+      if (worst_with(next) < worst_with(best)) best = std::move(next);
+    }
+    if (!found.empty() && worst_with(best) >= std::ranges::max(reached)) break;
+    reached = with(best);
+    found.push_back(std::move(best));
     if (std::ranges::max(reached) <= good_enough) break;
   }
   return found;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -41,11 +42,13 @@ class StackedLives {
 /// The highest end of a buffer.
 [[nodiscard]] Bytes peak_of(std::span<const Bytes> offsets, std::span<const Bytes> sizes);
 
+/// A good stacking for one scenario.
+using StackFor = std::function<Stacking(const Scenario& scenario)>;
+
 /// At most three stackings, of which at each scenario the one with the lowest peak counts, so that the greatest peak
-/// over live bytes is low. `starts` are tried first; there is at least one.
+/// over live bytes is low. Of those that `stack` gives for scenarios, the best ones are improved.
 [[nodiscard]] std::vector<Stacking> search_stackings(const StackedLives& lives,
                                                      std::span<const Scenario> scenarios,
-                                                     std::vector<Stacking> starts,
-                                                     const base::Deadline& deadline);
+                                                     const StackFor& stack, const base::Deadline& deadline);
 
 }  // namespace stowage::plan
