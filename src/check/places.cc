@@ -7,6 +7,8 @@
 //   8..12         b           8..12          b
 //   0..8      a       c       0..8           a
 //
+// A clock that runs at pauses has its bytes at each of them, and not in between.
+//
 // So clocks are processed from the leaves to the root, and each passes its boxes to the clock that forks it.
 // Those boxes do not overlap, and each keeps the name of a buffer that has the bytes. Bounds are proven the
 // same way: the branches of a fork together hold at least the sum of what each holds at most.
@@ -255,14 +257,16 @@ class MemoryCheck {
   }
 
   void hand_up(std::size_t clock, const Used& used, Bytes proven) {
-    const model::Moment& fork = *tree_.fork_of(clock);
-    const Lifetime life{fork.at, fork.at + 1};
-    Used& parent = used_[tree_.rank_of(fork.clock)];
+    Used& parent = used_[tree_.rank_of(tree_.fork_of(clock)->clock)];
     Boxes taken = used.boxes;
     for (const std::size_t pool : used.pools) taken.push_back(box_of_pool(plan_, pool));
-    const Boxes boxes = all_together(std::move(taken), life);
-    parent.boxes.insert(parent.boxes.end(), boxes.begin(), boxes.end());
-    parent.branches.push_back({life, 0, proven, 1});
+    Boxes boxes = all_together(std::move(taken), {});
+    for (const Position at : tree_.positions_of(clock)) {
+      const Lifetime life{at, at + 1};
+      for (base::Box& box : boxes) box.life = life;
+      parent.boxes.insert(parent.boxes.end(), boxes.begin(), boxes.end());
+      parent.branches.push_back({life, 0, proven, 1});
+    }
   }
 
   const Plan& plan_;

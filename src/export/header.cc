@@ -85,6 +85,7 @@ typedef enum @_action {
   %_FORK  /* other clocks at the same time */
 ~  , %_ARRIVE /* the caller hands over rows of the output, or all of it */
 ~  , %_LEAVE  /* the caller takes rows of the input, or all of it */
+^  , %_PAUSE  /* another clock may run here from its begin to its end */
 } @_action;
 
 typedef struct @_step {
@@ -209,8 +210,11 @@ class HeaderWriter {
     bool is_left_out = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];
-      if (i > 0 && text[i - 1] == '\n') is_left_out = c == '~' && !is_streamed(plan_);
-      if (is_left_out || c == '~') continue;
+      if (i > 0 && text[i - 1] == '\n') {
+        is_left_out = (c == '~' && !is_streamed(plan_)) || (c == '^' && plan_.pauses.empty());
+        if (c == '~' || c == '^') continue;
+      }
+      if (is_left_out) continue;
       if (c == '@') {
         out_ << prefix_;
       } else if (c == '%') {

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/clock_tree.h"
 #include "pack/bounds.h"
 
 namespace stowage::plan {
@@ -45,11 +46,9 @@ class Bounds {
 
   /// The bounds of a clock and its branches, per memory.
   std::vector<Bytes> of(std::size_t clock) {
-    const std::vector<Step>& steps = clocks_[clock].steps;
-    for (std::size_t at = 0; at < steps.size(); ++at) {
-      const auto* const fork = std::get_if<Fork>(&steps[at]);
-      if (fork == nullptr) continue;
-      for (const std::size_t branch : fork->clocks) add_block(of(branch), static_cast<Position>(at), clock);
+    for (const model::Branch& branch : model::branches_of(clocks_[clock])) {
+      const std::vector<Bytes> inside = of(branch.clock);
+      for (const Position at : branch.at) add_block(inside, at, clock);
     }
     std::vector<Bytes> bounds;
     for (const std::vector<Buffer>& inside : inside_[clock]) bounds.push_back(bound_of_(inside));
