@@ -177,7 +177,7 @@ TEST(GenerateSeveral, RunBetweenStepsOfAnother) {
       "  if (pauses != " +
       std::to_string(pauses) + ") return 4;\n" + end_of_program;
   const auto outcome = run_main(package, main);
-  EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors << outcome.status;
+  EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
 TEST(GenerateSeveral, RefusePausesThatCCannotTell) {
