@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "rows_of_models.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
+#include "stowage/network.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
 
@@ -213,6 +215,30 @@ TEST(Pauses, AreBetweenRows) {
       EXPECT_FALSE(result.fault) << (result.fault ? result.fault->what : "");
     }
   }
+}
+
+TEST(Pauses, OfPersonDetectionLeaveRoomForAWakeWord) {
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite";
+  std::vector<Network> networks;
+  for (const char* const file : {"person_detect.tflite", "micro_speech_quantized.tflite"})
+    networks.push_back(read_network(folder / file));
+  const std::string& person = networks[0].input.info.name;
+  const std::string& speech = networks[1].input.info.name;
+  const auto plan_with = [&](const std::string& how) {
+    PlanOptions options;
+    options.io = Io::rows;
+    options.stream.emplace();
+    options.alignment = 16;
+    options.solve.effort = 2000;
+    options.run = person + how + speech;
+    return planned(networks, options).plan;
+  };
+  const Plan plan = plan_with(" ^20 ");
+  EXPECT_LE(plan.summary.peak, 12656);
+  EXPECT_EQ(plan.pauses.at(0).least_carried, 7776);
+  EXPECT_LE(plan_with(" ^40 ").summary.peak, 11984);
+  const RunResult run = run_plan(networks, plan, {.check = RunCheck::tensors});
+  EXPECT_FALSE(run.fault) << (run.fault ? run.fault->what : "");
 }
 
 /// y = x + s, and s becomes y.
