@@ -4,7 +4,8 @@
     bench/together.py build/release/stowage MODELS [--effort N] [--only TEXT]
 
 MODELS has onnx/ and tflite/. Prints a Markdown table: the bytes that one inference reads from and writes to slow
-memories, as the plan's replay counts them (`memories` of its JSON), beside the target. SRAM is the capacity of the fast
+memories, as the plan's replay counts them (`memories` of its JSON), beside the target. A second table has peaks of several
+models by rows in one memory. SRAM is the capacity of the fast
 memory. "spilled": with PSRAM alone, what rows need beyond the fast memory; inputs arrive row by row and do not count.
 "all": with weights in flash, too; bytes of PSRAM and flash together. Whole operators are planned by the same program
 with the same memories and moves. The last column has the seconds of a processor that the plan took.
@@ -42,6 +43,21 @@ TARGETS = [  # model, SRAM, what counts, the most bytes
 ]
 
 
+PERSON, WORDS, SPEECH = "person=person_detect", "words=kws_ref_model", "speech=micro_speech_quantized"
+PEAKS = [  # models, how they run, the most bytes
+    ([PERSON, WORDS, SPEECH], "person | words | speech", 17488),
+    ([PERSON, SPEECH], "person ^20 speech", 12000),
+]
+
+
+def peak(stowage, models, run, effort):
+    """The peak of models by rows, and seconds of a processor."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    out = subprocess.run([stowage, "plan", *models, "--run", run, "--stream", "--io", "rows", "--align", "16", "--effort",
+                          str(effort), "--json"], check=True, capture_output=True, text=True).stdout
+    return json.loads(out)["summary"]["peak"], resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
 def slow_bytes(stowage, model, sram, counted, effort, options):
     """Bytes of all memories but the first, and seconds of a processor."""
     memories = ["--memory", f"SRAM={sram}", "--memory", "PSRAM@10"]
@@ -74,6 +90,15 @@ def main():
         rows, seconds = slow_bytes(*question, ["--stream", "--io", "rows"])
         verdict = "met" if rows <= target else f"{rows / target:.2f} times" if target > 0 else "missed"
         print(f"| {model.stem} | {sram} | {counted} | {whole} | {rows} | {target} | {verdict} | {seconds:.0f} |", flush=True)
+    print("\n| models by rows | peak | target | | s |\n|---|---|---|---|---|")
+    for models, run, target in PEAKS:
+        if not any(options.only in name for name in models):
+            continue
+        files = [f"{it.partition('=')[0]}={options.models / 'tflite' / it.partition('=')[2]}.tflite" for it in models]
+        bytes_needed, seconds = peak(options.stowage, files, run, options.effort)
+        verdict = "met" if bytes_needed <= target else f"{bytes_needed / target:.2f} times"
+        name = run.replace("|", "\\|")
+        print(f"| {name} | {bytes_needed} | {target} | {verdict} | {seconds:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,14 @@ struct Fork {
   bool operator==(const Fork&) const = default;
 };
 
+/// Another clock may run here from its begin to its end, once or more often, or not at all. Several steps of one clock may
+/// name it. Between them it has nothing but its state.
+struct Pause {
+  std::size_t clock = 0;
+
+  bool operator==(const Pause&) const = default;
+};
+
 /// The caller hands over an input, or some of its rows. They are available from this step on.
 struct Arrive {
   std::size_t tensor = 0;          ///< Index in Plan::tensors.
@@ -103,7 +111,7 @@ struct Leave {
   bool operator==(const Leave&) const = default;
 };
 
-using Step = std::variant<Run, Copy, Fork, Arrive, Leave>;
+using Step = std::variant<Run, Copy, Fork, Arrive, Leave, Pause>;
 
 /// A sequence of steps; a position in it is a time. The steps of an operator's bodies follow the operator,
 /// one body after the other.
@@ -111,6 +119,19 @@ struct Clock {
   std::vector<Step> steps{};
 
   bool operator==(const Clock&) const = default;
+};
+
+/// The pauses at which a clock may run, all of them on one other clock.
+struct Pausing {
+  std::size_t clock = 0;   ///< It runs at the pauses.
+  std::int64_t every = 1;  ///< At most so many steps run from one pause to the next.
+  /// Positions of the clock with the pauses for which this holds: all steps of one model, or of several.
+  Lifetime life{};
+  Bytes carried = 0;  ///< Most live bytes of the clock with the pauses at one of them, in all memories.
+  /// No other pauses that are as near to each other have fewer.
+  Bytes least_carried = 0;
+
+  bool operator==(const Pausing&) const = default;
 };
 
 /// A ring buffer for a streamed tensor: `count` slots of one row block (`granule` rows) each, one after the
@@ -394,6 +415,7 @@ struct Summary {
 struct Plan {
   std::vector<ModelInfo> models{};
   std::vector<Clock> clocks{};
+  std::vector<Pausing> pauses{};  ///< One for each clock that runs at pauses.
   std::vector<PlannedMemory> memories{};
   std::vector<Buffer> buffers{};
   std::vector<Place> places{};  ///< One per buffer.

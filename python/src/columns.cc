@@ -95,6 +95,8 @@ void describe(const Copy& copy, const NamesOfModels&, StepRow& row) {
 
 void describe(const Fork&, const NamesOfModels&, StepRow& row) { row.kind = "fork"; }
 
+void describe(const Pause&, const NamesOfModels&, StepRow& row) { row.kind = "pause"; }
+
 void describe(const Arrive& arrive, const NamesOfModels&, StepRow& row) {
   row.kind = "arrive";
   row.tensor = as_signed(arrive.tensor);

@@ -306,7 +306,7 @@ export class PlanModel {
       const s = this.stepAt(c, at);
       if (s < 0) continue;
       const { steps } = this.data;
-      const isFork = steps.kind[s] === 2;
+      const isFork = steps.kind[s] === 2 || steps.kind[s] === 5;
       if (!isFork && steps.at[s] === at) found.push(s);
     }
     return found;
@@ -342,6 +342,8 @@ export class PlanModel {
         return `copy of ${shortened(this.tensorName(steps.what[step]), 60)}`;
       case 2:
         return `${steps.other[step]} branches at the same time`;
+      case 5:
+        return "a pause: other models may run";
       case 3:
         return `arrival of ${shortened(this.tensorName(steps.what[step]), 60)}${rows}`;
       default:

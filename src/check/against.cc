@@ -121,7 +121,9 @@ class Keeper {
         shared_(shared),
         network_(network),
         begin_{network.part.span.clock, network.part.span.life.lower},
-        after_(tree.between({network.part.span.clock, network.part.span.life.upper}, {0, tree.end_of(0)})) {}
+        end_{network.part.span.clock, network.part.span.life.upper},
+        after_(tree.between(end_, {0, tree.end_of(0)})),
+        until_taken_(tree.between(end_, tree.end_around(end_.clock))) {}
 
   /// State that is read exists from the start of the plan to its end.
   void keep_state() {
@@ -138,13 +140,14 @@ class Keeper {
     }
   }
 
-  /// An output that the caller does not take after its model stays until the plan ends.
+  /// An output that the caller does not take after its model stays until the plan ends, or what runs at a pause.
   void keep_output(TensorId tensor, Faults& faults) {
-    if (network_.part.is_moved[tensor] && network_.played.last_of(tensor) != nullptr && !after_.empty()) {
+    if (network_.part.is_moved[tensor] && network_.played.last_of(tensor) != nullptr &&
+        !until_taken_.empty()) {
       faults.push_back({FaultKind::format, describe(network_.graph(), tensor) +
                                                " is copied, though it is kept when its model has run"});
     }
-    keep(tensor, after_);
+    keep(tensor, until_taken_);
   }
 
  private:
@@ -158,7 +161,9 @@ class Keeper {
   const std::vector<bool>& shared_;
   Network& network_;
   model::Moment begin_;
+  model::Moment end_;
   std::vector<model::Stretch> after_;
+  std::vector<model::Stretch> until_taken_;
 };
 
 /// Keeps outputs and state after their model has run. Tied tensors are state.

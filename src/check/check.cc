@@ -16,6 +16,7 @@
 #include "check/feeds.h"
 #include "check/form.h"
 #include "check/imprint.h"
+#include "check/pauses.h"
 #include "check/places.h"
 #include "check/states.h"
 #include "stowage/plan.h"
@@ -35,6 +36,7 @@ Faults check_by_itself_and(const Plan& plan, const More& more) {
   if (!faults.empty()) return faults;
   append(faults, check::check_places(plan));
   append(faults, check::check_claims(plan));
+  append(faults, check::check_pauses(plan));
   append(faults, check::check_views(plan));
   append(faults, check::check_weights(plan));
   append(faults, check::check_feeds(plan));

@@ -8,7 +8,7 @@
 
 namespace stowage::check {
 
-/// Every clock except the root is forked once, directly or indirectly from the root.
+/// Every clock except the root is forked once, or runs at pauses of one clock, directly or indirectly from the root.
 void check_clocks_form(const Plan& plan, Faults& faults);
 
 /// The steps of a model are consecutive on one clock. A copy belongs to the model of its tensor.

@@ -160,7 +160,14 @@ Faults check_feeds(const Plan& plan) {
     if (spans[writer]) had_by[feed.output] = writer;
     const auto before = had_by.find(feed.output);
     if (before != had_by.end()) {
-      if (spans[reader] && !tree.is_before(*spans[before->second], *spans[reader])) {
+      if (spans[reader] &&
+          tree.pausing_clock(spans[reader]->clock) != tree.pausing_clock(spans[before->second]->clock)) {
+        faults.push_back(
+            {FaultKind::order,
+             fmt::format("{} is fed with {}, but one of {} and {} runs at pauses without the other",
+                         name_with_model(plan, feed.input), name_with_model(plan, feed.output),
+                         name_of_model(plan, reader), name_of_model(plan, before->second))});
+      } else if (spans[reader] && !tree.is_before(*spans[before->second], *spans[reader])) {
         faults.push_back({FaultKind::order,
                           fmt::format("{} is fed with {}, but {} does not run after {}",
                                       name_with_model(plan, feed.input), name_with_model(plan, feed.output),

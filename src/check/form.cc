@@ -268,6 +268,7 @@ class StepForms {
       fault(fmt::format("copies a block of {}, the axis of its rows", text_of(*copy.block)));
   }
   void check(const Fork&) {}
+  void check(const Pause&) {}
   void check(const Arrive& arrive) { check_passage(arrive.tensor, arrive.rows, "has {} arrive"); }
   void check(const Leave& leave) { check_passage(leave.tensor, leave.rows, "has {} leave"); }
 

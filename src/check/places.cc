@@ -7,6 +7,9 @@
 //   8..12         b           8..12          b
 //   0..8      a       c       0..8           a
 //
+// A clock that runs at pauses has its bytes at each of them, and not in between. But a buffer that a pause carries has one
+// place, beside these bytes, so there is room for both at all times.
+//
 // So clocks are processed from the leaves to the root, and each passes its boxes to the clock that forks it.
 // Those boxes do not overlap, and each keeps the name of a buffer that has the bytes. Bounds are proven the
 // same way: the branches of a fork together hold at least the sum of what each holds at most.
@@ -182,7 +185,8 @@ struct Used {
   std::vector<std::size_t> buffers{};  ///< Its own.
   std::vector<std::size_t> pools{};    ///< Of slots.
   std::vector<LiveBytes> branches{};   ///< For each branch, its proven bound.
-  Bytes largest = 0;                   ///< Most bytes of one of its buffers that are ever live.
+  std::vector<std::pair<std::size_t, Bytes>> at_pauses{};  ///< Clocks that run there, and the same.
+  Bytes largest = 0;  ///< Most bytes of one of its buffers that are ever live.
 };
 
 /// One memory, clock by clock.
@@ -213,6 +217,8 @@ class MemoryCheck {
       check_slots(plan_, clock, used.pools, used.boxes, faults_);
       if (clock == 0) Boxes().swap(used.boxes);
       proven = std::max(least_top_of(used), used.largest);
+      for (const auto& [branch, bytes] : used.at_pauses)
+        proven = std::max(proven, least_top_beside(used, branch, bytes));
       if (clock != 0) hand_up(clock, used, proven);
     }
     return proven;
@@ -242,6 +248,25 @@ class MemoryCheck {
     });
   }
 
+  /// A buffer has one place. So bytes that a pause carries are never those of a clock that runs there, which holds the
+  /// same at each.
+  [[nodiscard]] Bytes least_top_beside(const Used& used, std::size_t branch, Bytes bytes) const {
+    const std::span<const Position> pauses = tree_.positions_of(branch);
+    return least_top([&](const auto& visit) {
+      Lifetime always{pauses.front(), pauses.back() + 1};
+      for (const std::size_t b : used.buffers) {
+        const Buffer& it = plan_.buffers[b];
+        for (const Piece& piece : it.pieces) {
+          const auto pause = std::ranges::lower_bound(pauses, piece.life.lower);
+          if (pause == pauses.end() || *pause >= piece.life.upper) continue;
+          always = {std::min(always.lower, piece.life.lower), std::max(always.upper, piece.life.upper)};
+          visit(LiveBytes{piece.life, piece.offset, piece.size, it.alignment});
+        }
+      }
+      visit(LiveBytes{always, 0, bytes, 1});
+    });
+  }
+
   void check_overlap(std::size_t clock, const Boxes& boxes) {
     const auto overlap = base::find_overlap(boxes);
     if (!overlap) return;
@@ -255,14 +280,17 @@ class MemoryCheck {
   }
 
   void hand_up(std::size_t clock, const Used& used, Bytes proven) {
-    const model::Moment& fork = *tree_.fork_of(clock);
-    const Lifetime life{fork.at, fork.at + 1};
-    Used& parent = used_[tree_.rank_of(fork.clock)];
+    Used& parent = used_[tree_.rank_of(tree_.fork_of(clock)->clock)];
     Boxes taken = used.boxes;
     for (const std::size_t pool : used.pools) taken.push_back(box_of_pool(plan_, pool));
-    const Boxes boxes = all_together(std::move(taken), life);
-    parent.boxes.insert(parent.boxes.end(), boxes.begin(), boxes.end());
-    parent.branches.push_back({life, 0, proven, 1});
+    if (tree_.is_at_pauses(clock)) parent.at_pauses.emplace_back(clock, proven);
+    Boxes boxes = all_together(std::move(taken), {});
+    for (const Position at : tree_.positions_of(clock)) {
+      const Lifetime life{at, at + 1};
+      for (base::Box& box : boxes) box.life = life;
+      parent.boxes.insert(parent.boxes.end(), boxes.begin(), boxes.end());
+      parent.branches.push_back({life, 0, proven, 1});
+    }
   }
 
   const Plan& plan_;

@@ -348,7 +348,7 @@ class BoxMaker {
 /// Passes what a branch has in buffers of clocks that fork it up to these clocks.
 void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const BoxesBySpace& boxes,
              bool has_rows, std::size_t& unique, BoxesByClock& all) {
-  const model::Moment& fork = *tree.fork_of(clock);
+  const model::Stretch& fork = *tree.fork_of(clock);
   std::map<std::size_t, std::vector<HeldBox>> by_buffer;
   for (const auto& [memory, of_memory] : boxes) {
     for (const HeldBox& box : of_memory) {
@@ -358,7 +358,7 @@ void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, 
     }
   }
   for (const auto& [buffer, of_buffer] : by_buffer) {
-    const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
+    const HeldBoxes together = held_together(of_buffer, {2 * fork.life.lower, 2 * fork.life.upper}, unique);
     HeldBoxes& parents = all[tree.rank_of(fork.clock)][has_rows ? buffer : plan.places[buffer].memory];
     parents.insert(parents.end(), together.begin(), together.end());
   }

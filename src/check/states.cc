@@ -40,6 +40,7 @@ std::vector<std::size_t> ranks_of(const Plan& plan) {
   std::vector<std::size_t> ranks(plan.models.size(), std::numeric_limits<std::size_t>::max());
   std::size_t next = 0;
   std::vector<std::pair<std::size_t, std::size_t>> open{{0, 0}};  // clocks, and their next steps
+  std::vector<bool> is_visited(plan.clocks.size(), false);        // of those that run at pauses
   while (!open.empty()) {
     const auto [clock, at] = open.back();
     if (at == plan.clocks[clock].steps.size()) {
@@ -53,6 +54,10 @@ std::vector<std::size_t> ranks_of(const Plan& plan) {
     } else if (const auto* const fork = std::get_if<Fork>(&step)) {
       for (auto branch = fork->clocks.rbegin(); branch != fork->clocks.rend(); ++branch)
         open.emplace_back(*branch, 0);
+    } else if (const auto* const pause = std::get_if<Pause>(&step)) {
+      if (is_visited[pause->clock]) continue;
+      is_visited[pause->clock] = true;
+      open.emplace_back(pause->clock, 0);
     }
   }
   return ranks;
@@ -213,6 +218,10 @@ void check_order(const Plan& plan, const model::ClockTree& tree,
   for (auto first = state.begin(); first != state.end(); ++first) {
     for (auto second = std::next(first); second != state.end(); ++second) {
       if (!first->output && !second->output) continue;
+      if (tree.pausing_clock(spans[first->model]->clock) != tree.pausing_clock(spans[second->model]->clock))
+        return fault(
+            fmt::format("is written by one of {} and {}, of which one runs at pauses without the other",
+                        name_of_model(plan, first->model), name_of_model(plan, second->model)));
       if (tree.is_before(*spans[first->model], *spans[second->model])) continue;
       fault(fmt::format("is written by one of {} and {}, which run at the same time",
                         name_of_model(plan, first->model), name_of_model(plan, second->model)));

@@ -81,8 +81,8 @@ constexpr std::array<OptionRow, 36> option_rows{{
      "FILE with an earlier plan: buffers keep its offsets where these fit the capacity or, without one, "
      "raise no peak"},
     {"run", &PlanTexts::run, models_group,
-     "Which models run one after the other (;) and which at the same time (|), for instance 'a; b | c'. "
-     "Default: one after the other"},
+     "Which models run one after the other (;), at the same time (|), or between steps of another, after at "
+     "most 20 of them (^20), for instance 'a; b | c' or 'a ^20 b'. Default: one after the other"},
     {"feed", &PlanTexts::feeds, models_group,
      "A.out=B.in: this output of model A is this input of model B, which runs later"},
     {"release", &PlanTexts::released, models_group,

@@ -47,8 +47,10 @@ class HeaderWriter {
   }
 
   void write() {
-    const exporting::HeaderStyle style{
-        .prefix = options_.prefix, .has_rows = is_streamed(plan_), .is_large = exporting::is_large(plan_)};
+    const exporting::HeaderStyle style{.prefix = options_.prefix,
+                                       .has_rows = is_streamed(plan_),
+                                       .is_large = exporting::is_large(plan_),
+                                       .has_pauses = !plan_.pauses.empty()};
     exporting::begin_header(style, out_);
     write_counts();
     macros_.define_memories(plan_);

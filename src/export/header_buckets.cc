@@ -77,6 +77,7 @@ void write_header(const Buckets& buckets, const ReadBucket& read, const HeaderOp
   exporting::HeaderStyle style{.prefix = options.prefix, .has_buckets = true};
   for (const Bucket& it : buckets.all) {
     style.has_rows = style.has_rows || is_streamed(it.plan);
+    style.has_pauses = style.has_pauses || !it.plan.pauses.empty();
     style.is_large = style.is_large || exporting::is_large(it.plan);
   }
   Plan all;  // what they have in common

@@ -18,7 +18,7 @@ namespace stowage::exporting {
 namespace {
 
 /// Types of all headers. @ is the prefix, % the prefix in capitals, $ the type of sizes. Lines that begin with ~ are in
-/// headers of plans by rows alone, # is the first parameter of functions that need the clocks, and ^ these.
+/// headers of plans by rows alone, with ! in those with pauses, # is the first parameter of functions that need the clocks, and ^ these.
 constexpr std::string_view types = R"(
 typedef $ @_bytes;
 
@@ -70,6 +70,7 @@ typedef enum @_action {
   %_FORK  /* other clocks at the same time */
 ~  , %_ARRIVE /* the caller hands over rows of the output, or all of it */
 ~  , %_LEAVE  /* the caller takes rows of the input, or all of it */
+!  , %_PAUSE  /* another clock may run here from its begin to its end */
 } @_action;
 
 typedef struct @_step {
@@ -169,8 +170,11 @@ void write_template(std::string_view text, const HeaderStyle& style, std::ostrea
   bool is_left_out = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (i > 0 && text[i - 1] == '\n') is_left_out = c == '~' && !style.has_rows;
-    if (is_left_out || c == '~') continue;
+    if (i > 0 && text[i - 1] == '\n') {
+      is_left_out = (c == '~' && !style.has_rows) || (c == '!' && !style.has_pauses);
+      if (c == '~' || c == '!') continue;
+    }
+    if (is_left_out) continue;
     if (c == '@') {
       out << style.prefix;
     } else if (c == '%') {

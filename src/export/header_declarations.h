@@ -14,6 +14,7 @@ struct HeaderStyle {
   bool has_rows = false;  ///< Of plans by rows.
   bool is_large = false;  ///< Sizes have 64 bits.
   bool has_buckets = false;
+  bool has_pauses = false;
 };
 
 /// Whether sizes of the plan need 64 bits.

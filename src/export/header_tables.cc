@@ -55,7 +55,10 @@ class Places {
 Places::Places(const Plan& plan) : plan_(plan), forked_by_(plan.clocks.size()) {
   for (std::size_t c = 0; c < plan.clocks.size(); ++c) {
     for (std::size_t at = 0; at < plan.clocks[c].steps.size(); ++at) {
-      const auto* const fork = std::get_if<stowage::Fork>(&plan.clocks[c].steps[at]);
+      const Step& step = plan.clocks[c].steps[at];
+      if (const auto* const pause = std::get_if<Pause>(&step))
+        forked_by_[pause->clock] = Fork{c, static_cast<Position>(at)};
+      const auto* const fork = std::get_if<stowage::Fork>(&step);
       if (fork == nullptr) continue;
       for (const std::size_t branch : fork->clocks) forked_by_[branch] = Fork{c, static_cast<Position>(at)};
     }
@@ -317,10 +320,12 @@ class TableWriter {
                          leaves ? "LEAVE" : "ARRIVE", plan_.tensors[tensor].model, leaves ? 1 : 0,
                          leaves ? 0 : 1, operand, branch);
     }
-    const std::vector<std::size_t>& forked = std::get<Fork>(step).clocks;
+    const auto* const pause = std::get_if<Pause>(&step);
+    const std::vector<std::size_t> forked =
+        pause != nullptr ? std::vector{pause->clock} : std::get<Fork>(step).clocks;
     for (const std::size_t it : forked) branches.add(fmt::format("{}u", it));
-    return fmt::format("{}_FORK, \"\", 0u, 0u, 0u, 0u, 0u, 0u, {}, {}u, {}", capitals_, operand,
-                       forked.size(), branch);
+    return fmt::format("{}_{}, \"\", 0u, 0u, 0u, 0u, 0u, 0u, {}, {}u, {}", capitals_,
+                       pause != nullptr ? "PAUSE" : "FORK", operand, forked.size(), branch);
   }
 
   /// The tensor that arrives or leaves in a step, and whether it leaves.

@@ -67,6 +67,7 @@ class ItemMaker {
     add_moving(copy.block);
   }
   void add(const Fork& fork) { add_all(fork.clocks); }
+  void add(const Pause& pause) { add_index(pause.clock); }
   void add(const Arrive& arrive) {
     add_index(arrive.tensor);
     add_moving(arrive.rows);

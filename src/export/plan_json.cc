@@ -363,6 +363,12 @@ void write_json(const Plan& plan, std::ostream& out, PlanForm form) {
   const auto feed_json = [](const Feed& feed) {
     return Json{{"output", feed.output}, {"input", feed.input}};
   };
+  if (!plan.pauses.empty()) {
+    document.rows("pauses", plan.pauses, [](const Pausing& it) {
+      return Json{{"clock", it.clock},      {"every", it.every},     {"lower", it.life.lower},
+                  {"upper", it.life.upper}, {"carried", it.carried}, {"least_carried", it.least_carried}};
+    });
+  }
   if (!plan.feeds.empty()) document.rows("feeds", plan.feeds, feed_json);
   if (!plan.states.empty()) document.rows("states", plan.states, feed_json);
   if (!plan.released.empty()) document.value("released", plan.released);

@@ -38,6 +38,7 @@ Json step_json(const Step& step, const Plan& plan) {
     if (copy->block) add_rows(*copy->block, json["block"]);
     return {{"copy", json}};
   }
+  if (const auto* const pause = std::get_if<Pause>(&step)) return {{"pause", pause->clock}};
   return {{"fork", std::get<Fork>(step).clocks}};
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "base/percent.h"
+#include "model/clock_tree.h"
 
 namespace stowage::exporting {
 
@@ -83,14 +85,35 @@ std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t 
 
 namespace {
 
+/// Of the positions at which a branch runs, the first of those at which its clock has most bytes.
+Position fullest_of(const Plan& plan, std::size_t clock, const model::Branch& branch) {
+  if (branch.at.size() == 1) return branch.at[0];
+  std::map<Position, Bytes> live;
+  for (const Position at : branch.at) live[at] = 0;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.clock != clock) continue;
+    for (const Piece& piece : buffer.pieces) {
+      for (auto at = live.lower_bound(piece.life.lower); at != live.end() && at->first < piece.life.upper;
+           ++at)
+        at->second += piece.size;
+    }
+  }
+  const auto is_less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::ranges::max_element(live, is_less)->first;
+}
+
 /// Notes the start of each position of the clock and of the one after the last, which it returns.
 Position lay_out(const Plan& plan, std::size_t clock, Position begin,
                  std::vector<std::vector<Position>>& starts) {
-  for (const Step& step : plan.clocks[clock].steps) {
+  std::map<Position, std::vector<std::size_t>> branches;  // by the position where they are shown
+  for (const model::Branch& branch : model::branches_of(plan.clocks[clock]))
+    branches[fullest_of(plan, clock, branch)].push_back(branch.clock);
+  for (Position at = 0; at < std::ssize(plan.clocks[clock].steps); ++at) {
     starts[clock].push_back(begin);
     Position end = begin + 1;
-    if (const auto* const fork = std::get_if<Fork>(&step)) {
-      for (const std::size_t branch : fork->clocks) end = std::max(end, lay_out(plan, branch, begin, starts));
+    if (const auto found = branches.find(at); found != branches.end()) {
+      for (const std::size_t branch : found->second)
+        end = std::max(end, lay_out(plan, branch, begin, starts));
     }
     begin = end;
   }

@@ -167,6 +167,27 @@ void write_moves(const Plan& plan, const Row& row) {
   if (count > 0) row("moves", fmt::format("{} from memory to memory, {}", count, readable(bytes)));
 }
 
+/// Where models run between steps of others.
+template <typename Row>
+void write_pauses(const Plan& plan, const Row& row) {
+  for (const Pausing& it : plan.pauses) {
+    std::vector<std::string> names;
+    for (const Step& step : plan.clocks[it.clock].steps) {
+      const auto* const run = std::get_if<Run>(&step);
+      if (run == nullptr) continue;
+      const std::string& name = plan.models[run->model].name;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    std::ptrdiff_t count = 0;
+    for (const Clock& clock : plan.clocks) count += std::ranges::count(clock.steps, Step(Pause{it.clock}));
+    row("pauses", fmt::format("{} for {}, at most {} steps apart; {} carried, {}", count,
+                              fmt::join(names, ", "), it.every, readable(it.carried),
+                              it.carried == it.least_carried
+                                  ? std::string("no others that are as near have less")
+                                  : fmt::format("others have {} at least", readable(it.least_carried))));
+  }
+}
+
 /// Tensors that may be smaller in a run.
 template <typename Row>
 void write_open_sizes(const Plan& plan, const Row& row) {
@@ -386,6 +407,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   write_open_sizes(plan, row);
   write_copies(plan, row);
   write_moves(plan, row);
+  write_pauses(plan, row);
   row("naive", readable(summary.naive));
   row("peak", readable(summary.peak));
   write_split(plan, row);

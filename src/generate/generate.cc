@@ -82,7 +82,7 @@ bool is_apart(const Sources& sources, const Operator& op) {
 /// one by one.
 void note_whole_runs(const Sources& sources, Schedule& schedule) {
   if (sources.c_kernels() == CKernels::portable || !schedule.repeats.empty()) return;
-  std::vector<std::size_t> runs(schedule.operators.size() + schedule.ports.size(), 0);
+  std::vector<std::size_t> runs(schedule.kinds(), 0);
   for (std::size_t s = 0; s < schedule.steps.size(); ++s)
     if (s == 0 || schedule.steps[s - 1] != schedule.steps[s]) ++runs[schedule.steps[s]];
   for (std::size_t o = 0; o < schedule.operators.size(); ++o) {
@@ -112,6 +112,12 @@ void join_rows_of_ports(const Sources& sources, Schedule& schedule) {
     for (auto step = schedule.steps.begin(); step != schedule.steps.end(); ++step)
       if (*step != number || step == place)
         kept.push_back(static_cast<std::size_t>(step - schedule.steps.begin()));
+    if (schedule.has_pauses && kept.size() < schedule.steps.size())
+      throw Error(
+          "plan",
+          fmt::format("pauses (^ in --run) between rows of {}, which are apart, so that C has them all at "
+                      "once: no C is generated",
+                      describe(sources.network().graph(), port.tensor)));
     schedule.keep_steps(kept);
   }
 }
@@ -220,6 +226,11 @@ void expect_known_externs(const Network& network, const std::vector<std::string>
 void fill(Model& model, Sources& sources, const GenerateOptions& options, const run::BlockNetwork* blocks) {
   const Plan& plan = *model.plan;
   model.schedule = schedule_of(*model.network, plan);
+  if (model.schedule.has_pauses && !model.has_ports())
+    throw Error("plan",
+                fmt::format("pauses (^ in --run) between steps of {}, which has C for its whole run: no C is "
+                            "generated; with --stream --io rows it is called row by row",
+                            plan.models[0].name));
   model.outside = sources.outside().size();
   sources.use(options.kernels);
   sources.set_repeats(model.schedule.repeats, model.schedule.counter());
@@ -251,7 +262,8 @@ void fill(Model& model, Sources& sources, const GenerateOptions& options, const 
     throw Error("plan", fmt::format("moves rows and has {} steps, expected at most {}",
                                     model.schedule.steps.size(), most_steps));
   model.fixed_places = fixed_places_of(model, sources);
-  model.loops = loops_of(*model.network, plan, model.schedule, model.functions, model.name);
+  if (!model.schedule.has_pauses)
+    model.loops = loops_of(*model.network, plan, model.schedule, model.functions, model.name);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
 }
 

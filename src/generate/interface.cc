@@ -106,7 +106,7 @@ std::string state_text(const Model& model) {
     members = fmt::format(
         "  {} done[{}]; /* row blocks of each operator and port */\n"
         "  uint16_t period;\n  uint16_t time;\n  uint16_t index;\n{}  uint8_t is_waiting;\n",
-        model.schedule.counter(), model.schedule.operators.size() + model.schedule.ports.size(),
+        model.schedule.counter(), model.schedule.kinds(),
         model.counts_steps() ? "  uint16_t now; /* steps that have run */\n" : "");
   }
   return fmt::format(
@@ -125,17 +125,22 @@ std::string row_interface(const Model& model) {
       " *   {0}_status status = {0}_begin(&state, {2});\n"
       " *   while (status != {1}_DONE) {{\n"
       " *     if (status == {1}_WANTS_ROW) read_camera_line({0}_row(&state));\n"
-      " *     if (status == {1}_HAS_ROW) use_result({0}_row(&state));\n"
+      " *     if (status == {1}_HAS_ROW) use_result({0}_row(&state));\n{3}"
       " *     status = {0}_advance(&state);\n"
       " *   }}\n"
       " */\n"
       "typedef enum {{\n"
       "  {1}_DONE,\n"
       "  {1}_WANTS_ROW, /* write the next row of an input to {0}_row() */\n"
-      "  {1}_HAS_ROW    /* the next row of an output is at {0}_row() */\n"
+      "  {1}_HAS_ROW    /* the next row of an output is at {0}_row() */\n{4}"
       "}} {0}_status;\n\n",
       name, big,
-      fmt::format("{}{}", fmt::join(memory_names(*model.plan), ", "), bytes_kept(model) > 0 ? ", kept" : ""));
+      fmt::format("{}{}", fmt::join(memory_names(*model.plan), ", "), bytes_kept(model) > 0 ? ", kept" : ""),
+      model.schedule.has_pauses ? fmt::format(" *     if (status == {}_PAUSES) run_others();\n", big) : "",
+      model.schedule.has_pauses
+          ? fmt::format("  , {}_PAUSES /* models that share its memory may run here, from begin to end */\n",
+                        big)
+          : "");
   text += state_text(model);
   text += fmt::format(
       "/* Begins a run and computes up to the first row that it wants or has. */\n"
@@ -143,11 +148,12 @@ std::string row_interface(const Model& model) {
       "/* Goes on after a row: computes all that it makes possible, then returns. */\n"
       "{0}_status {0}_advance({0}_state *state);\n"
       "/* Where the row is that the run wants or has, its number, and which input or output it is of: a "
-      "..._PORT.\n * Not for a run that is done. */\n"
+      "..._PORT.\n * Not for a run that is done{3}. */\n"
       "void *{0}_row(const {0}_state *state);\n"
       "int32_t {0}_row_number(const {0}_state *state);\n"
       "int32_t {0}_port(const {0}_state *state);\n",
-      name, memory_parameters(model), bytes_kept(model) > 0 ? ", void *kept" : "");
+      name, memory_parameters(model), bytes_kept(model) > 0 ? ", void *kept" : "",
+      model.schedule.has_pauses ? " or pauses" : "");
   return text + reset_declaration(model);
 }
 

@@ -134,18 +134,21 @@ std::string calls_of(const Model& model) {
         big, upper(memory_names(*model.plan).front()), name);
     memories += fmt::format(", {}_kept", name);
   }
+  const bool pauses = model.schedule.has_pauses;
   if (model.has_ports())
-    return text + fmt::format(
-                      "void infer_{1}(void (*read_line)(void *row), void (*use_result)(const void *row)) {{\n"
-                      "  {1}_state state;\n"
-                      "  {1}_status status = {1}_begin(&state, {2});\n"
-                      "  while (status != {0}_DONE) {{\n"
-                      "    if (status == {0}_WANTS_ROW) read_line({1}_row(&state));\n"
-                      "    if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n"
-                      "    status = {1}_advance(&state);\n"
-                      "  }}\n"
-                      "}}\n",
-                      big, name, memories);
+    return text +
+           fmt::format(
+               "void infer_{1}(void (*read_line)(void *row), void (*use_result)(const void *row){3}) {{\n"
+               "  {1}_state state;\n"
+               "  {1}_status status = {1}_begin(&state, {2});\n"
+               "  while (status != {0}_DONE) {{\n"
+               "    if (status == {0}_WANTS_ROW) read_line({1}_row(&state));\n"
+               "    if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n{4}"
+               "    status = {1}_advance(&state);\n"
+               "  }}\n"
+               "}}\n",
+               big, name, memories, pauses ? ", void (*run_others)(void)" : "",
+               pauses ? fmt::format("    if (status == {}_PAUSES) run_others();\n", big) : "");
   std::string parameters;
   for (const Outlet& outlet : outlets_of(model)) {
     parameters += fmt::format("{}{}{} *{}", parameters.empty() ? "" : ", ", outlet.is_input ? "const " : "",

@@ -103,7 +103,7 @@ std::string table_text(const Model& model) {
     return std::as_bytes(std::span(numbers));
   };
   std::vector<std::uint16_t> steps(model.table.numbers.begin(), model.table.numbers.end());
-  const std::size_t kinds = model.functions.size() + model.port_places.size();
+  const std::size_t kinds = model.schedule.kinds();
   std::string text = fmt::format(
       "\n/* What runs when: numbers of operators{}, as pieces that are repeated.\n"
       " * The k-th time, an operator computes its row block k. */\n",
@@ -254,6 +254,7 @@ std::string advance_by_table(const Model& model) {
       "      run_step(state->memory, {3}{2});\n"
       "    }} else if (!state->is_waiting) {{\n"
       "      state->is_waiting = 1;\n"
+      "{5}"
       "      return step < first_output ? {1}_WANTS_ROW : {1}_HAS_ROW;\n"
       "    }} else {{\n"
       "      state->is_waiting = 0;\n"
@@ -263,7 +264,10 @@ std::string advance_by_table(const Model& model) {
       "  }}\n"
       "  return {1}_DONE;\n}}\n",
       name, upper(name), model.has_repeats() ? "state->done, step" : "step, state->done[step]",
-      model.counts_steps() ? "state->now, " : "", model.counts_steps() ? "    state->now++;\n" : "");
+      model.counts_steps() ? "state->now, " : "", model.counts_steps() ? "    state->now++;\n" : "",
+      model.schedule.has_pauses
+          ? fmt::format("      if (step == {}) return {}_PAUSES;\n", model.schedule.kinds() - 1, upper(name))
+          : "");
   return text;
 }
 
@@ -359,7 +363,7 @@ std::string program_of(const Model& model, Sources& sources) {
 }
 
 Bytes bytes_of_tables(const Model& model) {
-  const std::size_t kinds = model.functions.size() + model.port_places.size();
+  const std::size_t kinds = model.schedule.kinds();
   constexpr std::size_t bytes_of_a_period = 6;
   constexpr std::size_t bytes_of_a_port = 4;
   const std::size_t ports = model.port_places.size() * bytes_of_a_port;
@@ -381,7 +385,7 @@ Bytes bytes_of_state(const Model& model) {
   const std::size_t outside = bytes_kept(model) > 0 ? model.outside : 0;
   const std::size_t memories = (model.plan->memories.size() + outside) * 4;
   if (model.loops) return static_cast<Bytes>(memories + model.loops->counters * 4 + 8);
-  const std::size_t kinds = model.functions.size() + model.port_places.size();
+  const std::size_t kinds = model.schedule.kinds();
   const std::size_t own = model.counts_steps() ? 10 : 8;
   const std::size_t bytes = memories + kinds * (model.schedule.counter() == "uint8_t" ? 1 : 2) + own;
   return static_cast<Bytes>((bytes + 3) / 4 * 4);

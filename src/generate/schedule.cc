@@ -143,6 +143,11 @@ class Collector {
     count({1, known->second}, rows, extent, at);
   }
 
+  void add_pause(Position at) {
+    result_.has_pauses = true;
+    sequence_.push_back({{2, 0}, at});
+  }
+
   /// Inputs come before outputs among the ports.
   Schedule take() {
     std::vector<std::size_t> place(result_.ports.size());
@@ -165,15 +170,17 @@ class Collector {
       result_.repeats.emplace(kind.op, std::move(done));
     }
     for (const auto& [number, at] : sequence_) {
-      const auto& [is_port, own] = number;
-      result_.steps.push_back(is_port == 1 ? result_.operators.size() + place[own] : own);
+      const auto& [what, own] = number;
+      result_.steps.push_back(what == 2   ? result_.kinds() - 1
+                              : what == 1 ? result_.operators.size() + place[own]
+                                          : own);
       result_.positions.push_back(at);
     }
     return std::move(result_);
   }
 
  private:
-  using Number = std::pair<std::size_t, std::size_t>;  // 0 and an operator, or 1 and a port
+  using Number = std::pair<std::size_t, std::size_t>;  // 0 and an operator, 1 and a port, or 2: a pause
 
   /// Bodies run as wholes, behind the step of their operator.
   void add_to_body(const Run& run, Position at) {
@@ -257,7 +264,8 @@ Period repetition_from(const std::vector<std::size_t>& steps, std::size_t first)
 }  // namespace
 
 Schedule schedule_of(const Network& network, const Plan& plan) {
-  if (plan.clocks.size() != 1) refuse_plan("has several clocks, for which no C is generated");
+  if (plan.clocks.size() != 1 + plan.pauses.size())
+    refuse_plan("has several clocks, for which no C is generated");
   Collector collector(network, plan);
   const std::vector<Step>& steps = plan.clocks[0].steps;
   for (std::size_t s = 0; s < steps.size(); ++s) {
@@ -271,6 +279,8 @@ Schedule schedule_of(const Network& network, const Plan& plan) {
     } else if (const auto* const copy = std::get_if<Copy>(&steps[s])) {
       const bool is_part = is_constant(plan.tensors[copy->tensor].tensor.kind) && (copy->rows || copy->block);
       if (!is_part) collector.add(*copy, at);  // parts of constants are read where they lie
+    } else if (std::holds_alternative<Pause>(steps[s])) {
+      collector.add_pause(at);
     } else {
       refuse_plan("runs operators at the same time, for which no C is generated");
     }

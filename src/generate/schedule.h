@@ -19,12 +19,13 @@ struct Port {
   std::optional<std::size_t> axis{};  ///< None: as a whole.
 };
 
-/// The steps of a plan as numbers: first of the operators, then of the ports. The k-th step of a number is its row
+/// The steps of a plan as numbers: first of the operators, then of the ports, then of all pauses. The k-th step of a number is its row
 /// block k, unless it repeats some.
 struct Schedule {
   std::int64_t granule = 1;  ///< Rows of a row block.
   std::vector<StepKind> operators{};
   std::vector<Port> ports{};
+  bool has_pauses = false;
   std::vector<std::size_t> steps{};
   std::vector<Position> positions{};  ///< Of the steps, in the plan.
   /// The row blocks that copies of a tensor move, by their number: the k-th step moves block moved[k].
@@ -33,6 +34,8 @@ struct Schedule {
   /// the k-th step is row block blocks[k].
   std::map<std::size_t, Repeats> repeats{};
 
+  /// How many numbers there are.
+  [[nodiscard]] std::size_t kinds() const { return operators.size() + ports.size() + (has_pauses ? 1 : 0); }
   /// The C type that counts steps of an operator or port.
   [[nodiscard]] std::string counter() const;
   /// Leaves those steps, by their index, that are to be kept.

@@ -15,6 +15,7 @@
 #include "generate/package.h"
 #include "generate/text.h"
 #include "generate/working_memories.h"
+#include "model/clock_tree.h"
 #include "run/inputs.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -30,15 +31,18 @@ struct Turn {
   std::size_t clock = 0;
 };
 
-/// The models that a clock and those that it forks run. Models that run at the same time stand one after the other.
-void add_turns(const Plan& plan, std::size_t clock, std::vector<Turn>& turns) {
+/// The models that a clock and those that it forks run. Models that run at the same time stand one after the other, and
+/// so do those that run at pauses, which are noted.
+void add_turns(const Plan& plan, std::size_t clock, std::set<std::size_t>& pauses, std::vector<Turn>& turns) {
   std::optional<std::size_t> running;
   for (const Step& step : plan.clocks[clock].steps) {
     const auto* const copy = std::get_if<Copy>(&step);
     if (copy != nullptr && running != plan.tensors[copy->tensor].model)
       throw Error("plan", "moves a tensor of a model while another one runs, for which no C is generated");
+    const auto* const pause = std::get_if<Pause>(&step);
+    if (pause != nullptr && pauses.insert(pause->clock).second) add_turns(plan, pause->clock, pauses, turns);
     if (const auto* const fork = std::get_if<Fork>(&step)) {
-      for (const std::size_t branch : fork->clocks) add_turns(plan, branch, turns);
+      for (const std::size_t branch : fork->clocks) add_turns(plan, branch, pauses, turns);
     }
     const auto* const run = std::get_if<Run>(&step);
     if (run == nullptr || running == run->model) continue;
@@ -50,7 +54,37 @@ void add_turns(const Plan& plan, std::size_t clock, std::vector<Turn>& turns) {
   }
 }
 
-/// The plan of one model: its tensors and steps, in the memories of all. Times begin with its first step.
+bool is_of_model(const Plan& plan, const Step& step, std::size_t model) {
+  const auto* const run = std::get_if<Run>(&step);
+  const auto* const arrive = std::get_if<Arrive>(&step);
+  const auto* const leave = std::get_if<Leave>(&step);
+  const auto* const copy = std::get_if<Copy>(&step);
+  const auto is_own = [&](std::size_t tensor) { return plan.tensors[tensor].model == model; };
+  return (run != nullptr && run->model == model) || (arrive != nullptr && is_own(arrive->tensor)) ||
+         (leave != nullptr && is_own(leave->tensor)) || (copy != nullptr && is_own(copy->tensor));
+}
+
+/// Each model pauses for one clock, which pauses nowhere else: so its C can say when.
+void expect_pauses_of_one(const Plan& plan) {
+  std::set<std::pair<std::size_t, std::size_t>> known;  // clocks, and models
+  for (const Pausing& it : plan.pauses) {
+    const std::size_t clock = model::ClockTree(plan.clocks).fork_of(it.clock)->clock;
+    std::set<std::size_t> models;
+    for (Position at = it.life.lower; at < it.life.upper; ++at) {
+      for (std::size_t m = 0; m < plan.models.size(); ++m)
+        if (is_of_model(plan, plan.clocks[clock].steps[static_cast<std::size_t>(at)], m)) models.insert(m);
+    }
+    if (models.size() != 1)
+      throw Error("plan", "pauses between steps of several models (^ in --run), for which no C is generated");
+    if (!known.emplace(clock, *models.begin()).second)
+      throw Error("plan",
+                  fmt::format("pauses twice between steps of {} (^ in --run), for which no C is generated",
+                              plan.models[*models.begin()].name));
+  }
+}
+
+/// The plan of one model: its tensors and steps, in the memories of all. Times begin with its first step. What runs at its
+/// pauses is a clock without steps.
 Plan part_of(const Plan& plan, const Turn& turn) {
   const std::size_t model = turn.model;
   Plan part = plan;
@@ -61,19 +95,22 @@ Plan part_of(const Plan& plan, const Turn& turn) {
   std::erase_if(part.tensors, [model](const PlannedTensor& it) { return it.model != model; });
   const auto first = static_cast<std::size_t>(std::ranges::find(plan.tensors, model, &PlannedTensor::model) -
                                               plan.tensors.begin());
-  const auto is_of_model = [&](const Step& step) {
-    const auto* const run = std::get_if<Run>(&step);
-    const auto* const arrive = std::get_if<Arrive>(&step);
-    const auto* const leave = std::get_if<Leave>(&step);
-    const auto* const copy = std::get_if<Copy>(&step);
-    const auto is_own = [&](std::size_t tensor) { return plan.tensors[tensor].model == model; };
-    return (run != nullptr && run->model == model) || (arrive != nullptr && is_own(arrive->tensor)) ||
-           (leave != nullptr && is_own(leave->tensor)) || (copy != nullptr && is_own(copy->tensor));
-  };
-  part.clocks = {plan.clocks[turn.clock]};
-  std::vector<Step>& steps = part.clocks[0].steps;
-  const auto begin = static_cast<Position>(std::ranges::find_if(steps, is_of_model) - steps.begin());
-  std::erase_if(steps, [&](const Step& step) { return !is_of_model(step); });
+  const auto is_own_step = [&](const Step& step) { return is_of_model(plan, step, model); };
+  std::vector<Step> steps = plan.clocks[turn.clock].steps;
+  const auto first_step = std::ranges::find_if(steps, is_own_step);
+  const Position begin = first_step - steps.begin();
+  steps.erase(std::ranges::find_if(steps.rbegin(), steps.rend(), is_own_step).base(), steps.end());
+  steps.erase(steps.begin(), steps.begin() + begin);
+  std::erase_if(steps,
+                [&](const Step& step) { return !is_own_step(step) && !std::holds_alternative<Pause>(step); });
+  part.pauses.clear();
+  for (Step& step : steps) {
+    auto* const pause = std::get_if<Pause>(&step);
+    if (pause == nullptr) continue;
+    const auto stated = std::ranges::find(plan.pauses, pause->clock, &Pausing::clock);
+    if (part.pauses.empty()) part.pauses = {{1, stated->every, {0, std::ssize(steps)}}};
+    pause->clock = 1;
+  }
   for (PlannedTensor& tensor : part.tensors) {
     tensor.model = 0;
     for (View& view : tensor.views) {
@@ -89,6 +126,8 @@ Plan part_of(const Plan& plan, const Turn& turn) {
     if (auto* const leave = std::get_if<Leave>(&step)) leave->tensor -= first;
     if (auto* const copy = std::get_if<Copy>(&step)) copy->tensor -= first;
   }
+  part.clocks = {Clock{std::move(steps)}};
+  if (!part.pauses.empty()) part.clocks.emplace_back();
   return part;
 }
 
@@ -136,7 +175,9 @@ std::string states_text(const Plan& plan) {
 std::string order_text(const Plan& plan, const std::string& name, std::size_t clock) {
   std::vector<std::string> parts;
   std::optional<std::size_t> running;
+  Position at = -1;
   for (const Step& step : plan.clocks[clock].steps) {
+    ++at;
     if (const auto* const fork = std::get_if<Fork>(&step)) {
       std::vector<std::string> branches;
       for (const std::size_t branch : fork->clocks) branches.push_back(order_text(plan, name, branch));
@@ -146,17 +187,32 @@ std::string order_text(const Plan& plan, const std::string& name, std::size_t cl
     if (run == nullptr || running == run->model) continue;
     running = run->model;
     parts.push_back(name_of_model(plan, name, run->model));
+    for (const Pausing& it : plan.pauses) {
+      if (model::ClockTree(plan.clocks).fork_of(it.clock)->clock != clock || at < it.life.lower ||
+          it.life.upper <= at)
+        continue;
+      const std::string others = order_text(plan, name, it.clock);
+      const bool is_one = others.starts_with('(') || others.find(' ') == std::string::npos;
+      parts.back() += fmt::format(" ^{} {}", it.every, is_one ? others : "(" + others + ")");
+    }
   }
   const std::string text = fmt::format("{}", fmt::join(parts, "; "));
   return clock > 0 && parts.size() > 1 ? "(" + text + ")" : text;
 }
 
 std::string header_of(const Plan& plan, const std::string& name, const std::vector<std::string>& names) {
-  const std::string any_order =
-      plan.clocks.size() == 1
+  std::string any_order =
+      plan.clocks.size() == 1 + plan.pauses.size()
           ? ""
           : " * Those around a | may run at the same time, take turns row by row, or run one "
             "after the other.\n";
+  if (!plan.pauses.empty())
+    any_order +=
+        " * What stands behind ^N may run whenever the model before it says that it ..._PAUSES: from begin "
+        "to end, once,\n"
+        " * more often or not at all, so that at most N steps of that model run without it. Its outputs are "
+        "to be read "
+        "then.\n";
   std::string text = fmt::format(
       "/* Several models in the same memory, made by stowage; README.md says more. In a round each runs "
       "once:\n"
@@ -192,7 +248,7 @@ std::string makefile_of(const std::vector<std::string>& names, const std::vector
 /// How models that may run at the same time take turns, if all of them take or give rows: one row of each in turn.
 std::string turns_text(const Plan& plan, const std::vector<std::string>& names,
                        const std::vector<Package>& packages) {
-  if (plan.clocks.size() == 1) return "";
+  if (plan.clocks.size() == 1 || !plan.pauses.empty()) return "";
   std::string begins;
   std::string turns;
   std::string is_running;
@@ -264,7 +320,9 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
   const RunOptions values{.inputs = options.inputs};  // that `given` points into
   const auto given = run::given_inputs(pointers, plan, values);
   std::vector<Turn> turns;
-  add_turns(plan, 0, turns);
+  std::set<std::size_t> pauses;
+  add_turns(plan, 0, pauses, turns);
+  expect_pauses_of_one(plan);
   for (const Turn& turn : turns) {
     const std::size_t model = turn.model;
     GenerateOptions own = options;

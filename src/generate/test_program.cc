@@ -186,7 +186,7 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
       "@MEMORY@  stowage_usage usage;\n{7}"
       "  stowage_begin_usage(&usage);\n"
       "  status = {3}_begin(&state, {4});\n"
-      "  for (; status != {5}_DONE; status = {3}_advance(&state)) {{\n"
+      "  for (; status != {5}_DONE; status = {3}_advance(&state)) {{\n{12}"
       "    const int32_t port = {3}_port(&state);\n"
       "    const int32_t row = {3}_row_number(&state);\n"
       "    const unsigned char *const there = {10}(const unsigned char *)data[port] + (size_t)row * "
@@ -202,7 +202,9 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
       "@GUARDS@  return NULL;\n}}\n",
       model.schedule.ports.size(), sizes, data, model.name, arguments, upper(model.name), count, fixed.first,
       is_known ? "" : "there != NULL && ", fixed.second,
-      is_known ? "" : "data[port] == NULL ? NULL : ", row_differs(model));
+      is_known ? "" : "data[port] == NULL ? NULL : ", row_differs(model),
+      model.schedule.has_pauses ? fmt::format("    if (status == {}_PAUSES) continue;\n", upper(model.name))
+                                : "");
 }
 
 void replace(std::string& text, std::string_view mark, const std::string& by) {

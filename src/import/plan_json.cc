@@ -141,6 +141,14 @@ Plan import::read_plan(const Json& document) {
   read_memories_and_buffers(document, plan, buffers, repeated);
   for (const Json& clock : document.at("clocks").elements())
     plan.clocks.push_back({import::read_steps(clock.at("steps"), buffers, repeated)});
+  if (const auto pauses = document.find("pauses")) {
+    for (const Json& it : pauses->elements())
+      plan.pauses.push_back({it.at("clock").index(),
+                             it.at("every").natural(),
+                             {it.at("lower").natural(), it.at("upper").natural()},
+                             it.at("carried").natural(),
+                             it.at("least_carried").natural()});
+  }
   for (const Json& tensor : document.at("tensors").elements())
     plan.tensors.push_back(read_tensor(tensor, buffers, plan, repeated));
   plan.copies_removed = {document.at("copies_removed").at("count").natural(),

@@ -44,11 +44,12 @@ Step read_step(const Json& json, const Names& buffers) {
     for (const Json& clock : fork->elements()) step.clocks.push_back(clock.index());
     return step;
   }
+  if (const auto pause = json.find("pause")) return Pause{pause->index()};
   if (const auto arrive = json.find("arrive"))
     return Arrive{arrive->at("tensor").index(), read_passing_rows(*arrive)};
   if (const auto leave = json.find("leave"))
     return Leave{leave->at("tensor").index(), read_passing_rows(*leave)};
-  throw json.error("is none of run, copy, fork, arrive, leave and repeat");
+  throw json.error("is none of run, copy, fork, pause, arrive, leave and repeat");
 }
 
 /// By how much a step of the file moves on each time.

@@ -23,12 +23,23 @@ struct Stretch {
   Lifetime life{};
 };
 
-/// For every clock reachable from the root, parents first, its number and its depth. All forks must be of
-/// existing clocks, each forked once at most.
+/// For every clock reachable from the root, parents first, its number and its depth. All forks and pauses must be of
+/// existing clocks, each of them of one clock at most.
 [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> clocks_from_root(
     std::span<const Clock> clocks);
 
-/// The forks of clocks. Every clock but the root is forked once, and the root leads to all of them.
+/// A clock that another one runs, and the positions at which it does: one of a fork, any number of pauses.
+struct Branch {
+  std::size_t clock = 0;
+  std::vector<Position> at{};
+  bool is_at_pauses = false;
+};
+
+/// The branches of a clock, in the order in which its steps name them first.
+[[nodiscard]] std::vector<Branch> branches_of(const Clock& clock);
+
+/// The forks of clocks. Every clock but the root is forked by one step, or by pauses of one clock, and the root leads to
+/// all of them. A clock that runs at pauses is seen as running from the first of them to the last.
 class ClockTree {
  public:
   explicit ClockTree(std::span<const Clock> clocks);
@@ -39,8 +50,15 @@ class ClockTree {
   [[nodiscard]] std::size_t size() const { return forks_.size(); }
   /// The clock's end; a clock without steps counts as one position long.
   [[nodiscard]] Position end_of(std::size_t clock) const { return ends_[clock]; }
-  /// The moment at which the clock is forked; none for the root.
-  [[nodiscard]] const std::optional<Moment>& fork_of(std::size_t clock) const { return forks_[clock]; }
+  /// When the clock runs, on the clock that forks it; none for the root.
+  [[nodiscard]] const std::optional<Stretch>& fork_of(std::size_t clock) const { return forks_[clock]; }
+  /// The positions of its fork, or of its pauses; none for the root.
+  [[nodiscard]] std::span<const Position> positions_of(std::size_t clock) const { return positions_[clock]; }
+  [[nodiscard]] bool is_at_pauses(std::size_t clock) const { return is_at_pauses_[clock]; }
+  /// The clock, or the innermost one around it, that runs at pauses; none if there is no such.
+  [[nodiscard]] std::optional<std::size_t> pausing_clock(std::size_t clock) const;
+  /// When the caller has everything that the clock leaves: at the end of `pausing_clock`, or of the root.
+  [[nodiscard]] Moment end_around(std::size_t clock) const;
   /// A number larger than that of the clock that forks it.
   [[nodiscard]] std::size_t rank_of(std::size_t clock) const { return ranks_[clock]; }
   [[nodiscard]] std::size_t clock_of_rank(std::size_t rank) const { return order_[rank]; }
@@ -67,7 +85,9 @@ class ClockTree {
 
  private:
   std::vector<Position> ends_;
-  std::vector<std::optional<Moment>> forks_;
+  std::vector<std::optional<Stretch>> forks_;
+  std::vector<std::vector<Position>> positions_;
+  std::vector<bool> is_at_pauses_;
   std::vector<std::size_t> depths_;  ///< The number of forks above a clock.
   std::vector<std::size_t> ranks_;
   std::vector<std::size_t> order_;  ///< By rank.

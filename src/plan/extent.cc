@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/clock_tree.h"
 #include "pack/bounds.h"
 
 namespace stowage::plan {
@@ -32,9 +33,10 @@ using BoundOf = Bytes (*)(std::span<const Buffer> buffers);
 class Bounds {
  public:
   Bounds(std::span<const Buffer> buffers, std::span<const Place> places, std::span<const Clock> clocks,
-         std::size_t memories, BoundOf bound_of)
+         std::size_t memories, BoundOf bound_of, bool have_places)
       : clocks_(clocks),
         bound_of_(bound_of),
+        have_places_(have_places),
         inside_(clocks.size(), std::vector<std::vector<Buffer>>(memories)) {
     for (std::size_t b = 0; b < buffers.size(); ++b) {
       std::vector<Buffer>& inside = inside_[buffers[b].clock][places[b].memory];
@@ -45,18 +47,42 @@ class Bounds {
 
   /// The bounds of a clock and its branches, per memory.
   std::vector<Bytes> of(std::size_t clock) {
-    const std::vector<Step>& steps = clocks_[clock].steps;
-    for (std::size_t at = 0; at < steps.size(); ++at) {
-      const auto* const fork = std::get_if<Fork>(&steps[at]);
-      if (fork == nullptr) continue;
-      for (const std::size_t branch : fork->clocks) add_block(of(branch), static_cast<Position>(at), clock);
+    std::vector<Bytes> bounds(inside_[clock].size(), 0);
+    std::vector<std::pair<model::Branch, std::vector<Bytes>>> branches;
+    for (model::Branch& branch : model::branches_of(clocks_[clock])) {
+      std::vector<Bytes> inside = of(branch.clock);
+      for (std::size_t m = 0; m < bounds.size() && have_places_ && branch.is_at_pauses; ++m)
+        bounds[m] = std::max(bounds[m], bound_beside(branch, inside[m], inside_[clock][m]));
+      branches.emplace_back(std::move(branch), std::move(inside));
     }
-    std::vector<Bytes> bounds;
-    for (const std::vector<Buffer>& inside : inside_[clock]) bounds.push_back(bound_of_(inside));
+    for (const auto& [branch, inside] : branches) {
+      for (const Position at : branch.at) add_block(inside, at, clock);
+    }
+    for (std::size_t m = 0; m < bounds.size(); ++m)
+      bounds[m] = std::max(bounds[m], bound_of_(inside_[clock][m]));
     return bounds;
   }
 
  private:
+  /// A buffer has one place: what a pause carries is never where those that run there have their block.
+  [[nodiscard]] Bytes bound_beside(const model::Branch& branch, Bytes block,
+                                   const std::vector<Buffer>& buffers) const {
+    std::vector<Buffer> carried;
+    Lifetime always{branch.at.front(), branch.at.back() + 1};
+    for (const Buffer& buffer : buffers) {
+      Buffer own = buffer;
+      std::erase_if(own.pieces, [&](const Piece& piece) {
+        const auto pause = std::ranges::lower_bound(branch.at, piece.life.lower);
+        return pause == branch.at.end() || *pause >= piece.life.upper;
+      });
+      for (const Piece& piece : own.pieces)
+        always = {std::min(always.lower, piece.life.lower), std::max(always.upper, piece.life.upper)};
+      if (!own.pieces.empty()) carried.push_back(std::move(own));
+    }
+    carried.push_back({.size = block, .pieces = {{0, block, always}}});
+    return bound_of_(carried);
+  }
+
   void add_block(const std::vector<Bytes>& bounds, Position at, std::size_t clock) {
     for (std::size_t m = 0; m < bounds.size(); ++m)
       inside_[clock][m].push_back({.size = bounds[m], .pieces = {{0, bounds[m], {at, at + 1}}}});
@@ -64,6 +90,7 @@ class Bounds {
 
   std::span<const Clock> clocks_;
   BoundOf bound_of_;
+  bool have_places_;  ///< The bound is of buffers with one place each, in these memories.
   std::vector<std::vector<std::vector<Buffer>>> inside_;  ///< Per clock and memory.
 };
 
@@ -80,7 +107,8 @@ std::vector<Extent> extents_of(std::span<const Buffer> buffers, std::span<const 
     extents[0].bound = pack::lower_bound_of(buffers);
     return extents;
   }
-  const std::vector<Bytes> bounds = Bounds(buffers, places, clocks, memories, pack::lower_bound_of).of(0);
+  const std::vector<Bytes> bounds =
+      Bounds(buffers, places, clocks, memories, pack::lower_bound_of, true).of(0);
   for (std::size_t m = 0; m < memories; ++m) extents[m].bound = bounds[m];
   return extents;
 }
@@ -88,7 +116,7 @@ std::vector<Extent> extents_of(std::span<const Buffer> buffers, std::span<const 
 Bytes most_live_bytes(std::span<const Buffer> buffers, std::span<const Clock> clocks) {
   const std::vector<Place> together(buffers.size());
   const auto live_bytes = [](std::span<const Buffer> some) { return pack::fullest(some).bytes; };
-  return Bounds(buffers, together, clocks, 1, live_bytes).of(0)[0];
+  return Bounds(buffers, together, clocks, 1, live_bytes, false).of(0)[0];
 }
 
 }  // namespace stowage::plan

@@ -3,6 +3,7 @@
 //     order     orders of operators that are worth planning                      ordering.cc
 //     share     which tensors of whole operators share bytes, each network alone arrangement.cc
 //     compose   networks on common clocks, with feeds                            composition.cc
+//     pause     where one network runs between steps of another                  pauses.cc
 //     place     offsets, clock by clock                                          placement.cc
 //     move      between memories, if allowed                                     moves.cc
 //     finish    peaks, bounds, claims, summary                                   draft.cc
@@ -46,6 +47,7 @@
 #include "plan/order_profile.h"
 #include "plan/ordering.h"
 #include "plan/passing.h"
+#include "plan/pauses.h"
 #include "plan/placement.h"
 #include "plan/row_moves.h"
 #include "plan/weight_reads.h"
@@ -126,7 +128,8 @@ class OrderedPlanner {
     share_bytes(timeline, passing);
     const std::vector<std::size_t> first_buffer = compose_all(timeline, passing);
     const BufferAccesses accesses = accesses_of_rows(timeline, first_buffer);
-    draft_.plan.clocks = std::move(timeline).clocks();
+    draft_.plan.clocks = timeline.clocks();
+    insert_pauses(timeline, graphs_, draft_.plan);
     move_sums(first_buffer);
     // From here on, only moves add or resize buffers.
     place_buffers();

@@ -5,6 +5,8 @@
 //     branch 1   a a b b        first  a a b b . . .   then  a a b b
 //     branch 2   c c d          then   . . . . c c d         c d c d
 //
+// What runs at pauses is at each of them on the line.
+//
 // To meet all pieces of a branch, a few of its positions suffice: each piece is live at one of them. There all its
 // pieces are as they are at that position, so no two meet that do not in the branch.
 //
@@ -89,8 +91,9 @@ class Joiner {
     const std::vector<Step>& steps = clocks_[clock].steps;
     for (std::size_t at = 0; at < steps.size(); ++at) {
       const auto* const fork = std::get_if<Fork>(&steps[at]);
-      if (fork == nullptr) continue;
-      Line branches = branches_of(*fork);
+      const auto* const pause = std::get_if<Pause>(&steps[at]);
+      if (fork == nullptr && pause == nullptr) continue;
+      Line branches = fork != nullptr ? branches_of(*fork) : line_of(pause->clock);
       move(std::move(branches.pieces), static_cast<Position>(at) + extra, line);
       extra += std::max<Position>(branches.length - 1, 0);
       longer.emplace_back(static_cast<Position>(at), extra);

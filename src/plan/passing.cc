@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "stowage/error.h"
+
 namespace stowage::plan {
 namespace {
 
@@ -50,6 +52,8 @@ share::Timeline timeline_of(const Context& context, std::vector<Clock> clocks) {
 Passing passing_on(const Context& context, std::span<const share::NamedGraph> graphs,
                    const share::Timeline& timeline) {
   const PlanOptions& options = context.options;
+  if (!timeline.paused().empty() && options.moves == Moves::allowed)
+    throw UsageError("--moves: copies are steps, too, and would lie between those that ^ of --run counts");
   Passing passing{.feeds = share::resolve_feeds(options.feeds, graphs, timeline),
                   .released = share::resolve_released(options.released, graphs),
                   .states = share::resolve_states(options.states, graphs, timeline)};

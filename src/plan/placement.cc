@@ -6,6 +6,8 @@
 //                   [ b  ]
 //                   [ c  ]
 //
+// A clock that runs at pauses is a block that is alive at each of them.
+//
 // A clock with independent models falls into parts at positions that no buffer lives across. Each part is
 // solved alone, with its best strategy. In one memory, buffers that are always alive lie below the rest,
 // since they conflict with all others. If the blocks of a fork exceed one of several memories, their clocks
@@ -24,6 +26,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "model/clock_tree.h"
 #include "pack/placing.h"
 #include "pack/solve.h"
 #include "plan/arrangement.h"
@@ -94,6 +97,12 @@ class Placer {
       if (const auto* const fork = std::get_if<Fork>(&clocks_[clock].steps[at]))
         add_blocks(*fork, static_cast<Position>(at), problem, placed);
     }
+    for (const model::Branch& branch : model::branches_of(clocks_[clock])) {
+      if (!branch.is_at_pauses) continue;
+      place_clock(branch.clock, memories);
+      placed.cost_bound = sum_of_costs(placed.cost_bound, placed_[branch.clock].cost_bound);
+      add_blocks_of(branch, problem, placed);
+    }
     problem = problem_of(std::move(problem.buffers), memories);
     const std::vector<Place> places = solve_in_parts(problem, placed);
     for (std::size_t i = 0; i < own_[clock].size(); ++i) result_.places[own_[clock][i]] = places[i];
@@ -119,19 +128,22 @@ class Placer {
       place_in_shares(fork, memories);
       break;
     }
-    for (const std::size_t branch : fork.clocks) {
-      for (std::size_t m = 0; m < memories.size(); ++m) {
-        const Bytes size = placed_[branch].peaks[m];
-        if (size == 0) continue;
-        placed.blocks.push_back({branch, m});
-        Buffer block{.id = fmt::format("clock {} in memory {}", branch, m),
-                     .size = size,
-                     .alignment = alignment_of(branch),
-                     .pieces = {{0, size, {at, at + 1}}},
-                     .memories = {m},
-                     .kind = TensorKind::output};  // not a temporary: it may have pools of its own
-        problem.buffers.push_back(std::move(block));
-      }
+    for (const std::size_t branch : fork.clocks) add_blocks_of({branch, {at}}, problem, placed);
+  }
+
+  /// Adds the blocks of a branch that is placed.
+  void add_blocks_of(const model::Branch& branch, Problem& problem, PlacedClock& placed) const {
+    for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+      const Bytes size = placed_[branch.clock].peaks[m];
+      if (size == 0) continue;
+      placed.blocks.push_back({branch.clock, m});
+      Buffer block{.id = fmt::format("clock {} in memory {}", branch.clock, m),
+                   .size = size,
+                   .alignment = alignment_of(branch.clock),
+                   .memories = {m},
+                   .kind = TensorKind::output};  // not a temporary: it may have pools of its own
+      for (const Position at : branch.at) block.pieces.push_back({0, size, {at, at + 1}});
+      problem.buffers.push_back(std::move(block));
     }
   }
 

@@ -146,6 +146,7 @@ class Tables {
       return {row_of_tensor_[leave->tensor], -1, leave->rows};
     if (const auto* const copy = std::get_if<Copy>(&step))
       return {row_of_tensor_[copy->tensor], static_cast<std::int64_t>(copy->to), copy->rows};
+    if (std::holds_alternative<Pause>(step)) return {-1, 1, std::nullopt};
     return {-1, static_cast<std::int64_t>(std::get<Fork>(step).clocks.size()), std::nullopt};
   }
 

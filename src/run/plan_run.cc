@@ -11,6 +11,9 @@
 // advances, and so is state that a later model overwrites; all others at the end of the run, since the plan keeps them
 // until then. State is given at the start. If several models share it, each reads what the last one has written.
 //
+// At each pause the other clock runs once, so that whatever it breaks is found. Its models begin anew, with the inputs that
+// they had and the state that they have left.
+//
 // If only outputs are compared, the reference runs when the plan's memories are gone: so a check takes the larger of
 // both, not their sum.
 
@@ -23,6 +26,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "check/states.h"
 #include "run/output_check.h"
 #include "run/reference.h"
@@ -69,11 +73,16 @@ struct PlanRun::Resident {
   std::unique_ptr<Interpreter> interpreter{};
   std::size_t steps_done = 0;
   std::vector<NamedArray> outputs{};  ///< In the network's order; empty arrays until they are read.
+  std::map<TensorId, std::vector<std::byte>> states{};  ///< That it began with, if it ran before.
+  std::vector<NamedArray> before{};                     ///< The outputs of its run before.
 };
 
 PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
                  RunResult& result)
-    : plan_(plan),
+    : models_(models.begin(), models.end()),
+      plan_(plan),
+      options_(options),
+      result_(result),
       table_(sound_timetable(models, plan)),
       device_(graphs_of(models), plan, table_.tree),
       progress_(plan.clocks.size()),
@@ -90,13 +99,15 @@ PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const Run
   std::size_t steps = 0;
   for (const Clock& clock : plan.clocks) steps += clock.steps.size();
   result.steps.reserve(steps);
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    try {
-      residents_.push_back(
-          std::make_unique<Resident>(models[m], device_, m, table_.clock_of[m], options, result));
-    } catch (const Error& error) {
-      throw models[m].file.empty() ? error : error.in_file(models[m].file);
-    }
+  for (std::size_t m = 0; m < models.size(); ++m) residents_.push_back(resident_of(m));
+}
+
+std::unique_ptr<PlanRun::Resident> PlanRun::resident_of(std::size_t model) {
+  const ModelToRun& it = models_[model];
+  try {
+    return std::make_unique<Resident>(it, device_, model, table_.clock_of[model], options_, result_);
+  } catch (const Error& error) {
+    throw it.file.empty() ? error : error.in_file(it.file);
   }
 }
 
@@ -107,7 +118,9 @@ std::vector<NamedArray> PlanRun::run() {
   give_states();
   while (advance()) {
   }
-  for (std::size_t m = 0; m < residents_.size(); ++m) read_outputs(m, When::at_the_end);
+  for (std::size_t m = 0; m < residents_.size(); ++m) {
+    if (!table_.tree.pausing_clock(table_.clock_of[m])) read_outputs(m, When::at_the_end);
+  }
   std::vector<NamedArray> outputs;
   for (const auto& resident : residents_) std::ranges::move(resident->outputs, std::back_inserter(outputs));
   return outputs;
@@ -146,6 +159,12 @@ void PlanRun::take(std::size_t clock, const Event& event) {
     progress_[clock].branches = fork->clocks;
     return;
   }
+  if (const Pause* const pause = std::get_if<Pause>(&event.what)) {
+    device_.move_to(clock, event.at);
+    begin_again(pause->clock);
+    progress_[clock].branches = {pause->clock};
+    return;
+  }
   Resident& resident = *residents_[event.model];
   try {
     take_step(resident, event);
@@ -162,6 +181,7 @@ void PlanRun::end_clocks(std::size_t clock) {
       is_done_ = true;
       return;
     }
+    if (table_.tree.is_at_pauses(clock)) read_outputs_of(clock);
     std::erase(progress_[origin->clock].branches, clock);
     progress_[origin->clock].ended.push_back(clock);
     clock = origin->clock;
@@ -176,6 +196,48 @@ void PlanRun::leave_branches(std::size_t clock) {
     open.insert(open.end(), inner.begin(), inner.end());
     device_.leave(open[i]);
   }
+}
+
+void PlanRun::begin_again(std::size_t clock) {
+  for (std::size_t c = 0; c < progress_.size(); ++c) {
+    if (table_.tree.is_within(c, clock)) progress_[c] = {};
+  }
+  for (std::size_t m = 0; m < residents_.size(); ++m) {
+    if (residents_[m]->steps_done == 0 || !table_.tree.is_within(table_.clock_of[m], clock)) continue;
+    const std::unique_ptr<Resident> before = std::exchange(residents_[m], resident_of(m));
+    Resident& now = *residents_[m];
+    const Graph& graph = *before->model.program->graph;
+    now.before = std::move(before->outputs);
+    const auto go_on = [&](TensorId input, TensorId output) {
+      now.interpreter->take(input, *before->interpreter, output);
+      now.states[input] = before->interpreter->read(output);
+    };
+    std::set<TensorId> tied;
+    for (const StateTie& tie : graph.ties) {
+      go_on(tie.input, tie.output);
+      tied.insert({tie.input, tie.output});
+    }
+    for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+      if (graph.tensors[t].kind == TensorKind::state && !tied.contains(t)) go_on(t, t);
+    }
+  }
+}
+
+void PlanRun::read_outputs_of(std::size_t clock) {
+  for (std::size_t m = 0; m < residents_.size(); ++m) {
+    if (table_.tree.pausing_clock(table_.clock_of[m]) != clock) continue;
+    read_outputs(m, When::at_the_end);
+    const Resident& it = *residents_[m];
+    for (std::size_t i = 0; it.states.empty() && i < it.before.size(); ++i) {
+      if (it.before[i].array == it.outputs[i].array) continue;
+      throw RunFault{fmt::format("output {}{} is not what it was at the pause before",
+                                 base::quoted(it.outputs[i].name), device_.of_model(m))};
+    }
+  }
+}
+
+const std::map<TensorId, std::vector<std::byte>>& PlanRun::last_states(std::size_t model) const {
+  return residents_[model]->states;
 }
 
 void PlanRun::take_step(Resident& resident, const Event& event) {
@@ -200,7 +262,8 @@ void PlanRun::begin_model(std::size_t model) {
   for (const TensorId input : graph.subgraphs[0].inputs) {
     const TensorKind kind = graph.tensors[input].kind;
     if (kind == TensorKind::weight || kind == TensorKind::state || !given.insert(input).second) continue;
-    if (old_states_.contains(device_.first_tensor_of(model) + input)) continue;
+    if (old_states_.contains(device_.first_tensor_of(model) + input) || resident.states.contains(input))
+      continue;
     if (const auto source = source_of(model, input)) {
       const std::size_t from = plan_.tensors[*source].model;
       resident.interpreter->take(input, *residents_[from]->interpreter,
@@ -234,8 +297,19 @@ void PlanRun::read_outputs(std::size_t model, When when) {
 
 void run_models(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
                 RunResult& result) {
-  std::vector<NamedArray> outputs = PlanRun(models, plan, options, result).run();
-  if (options.check == RunCheck::outputs) compare_outputs(models, plan, options, outputs, result);
+  std::vector<NamedArray> outputs;
+  std::vector<ModelToRun> last(models.begin(), models.end());  // as they ran last
+  {
+    PlanRun run(models, plan, options, result);
+    outputs = run.run();
+    for (std::size_t m = 0; m < last.size(); ++m) {
+      last[m].value = [value = last[m].value, states = run.last_states(m)](TensorId tensor) {
+        const auto state = states.find(tensor);
+        return state == states.end() ? value(tensor) : state->second;
+      };
+    }
+  }
+  if (options.check == RunCheck::outputs) compare_outputs(last, plan, options, outputs, result);
   result.outputs = std::move(outputs);
 }
 

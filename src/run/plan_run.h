@@ -36,8 +36,10 @@ class PlanRun {
   PlanRun(PlanRun&&) = delete;
   PlanRun& operator=(PlanRun&&) = delete;
 
-  /// Returns the outputs. Throws RunFault, Interrupted, and Error for data that an operator cannot process.
+  /// Returns the outputs, of models that run at pauses those of the last. Throws RunFault, Interrupted, and Error for data that an operator cannot process.
   [[nodiscard]] std::vector<NamedArray> run();
+  /// What a model's state was before it ran last, by tensor, if it ran at several pauses.
+  [[nodiscard]] const std::map<TensorId, std::vector<std::byte>>& last_states(std::size_t model) const;
 
  private:
   /// A model, the places of its tensors, and its progress.
@@ -56,15 +58,23 @@ class PlanRun {
   void end_clocks(std::size_t clock);
   /// The clock continues: releases the bytes of its branches.
   void leave_branches(std::size_t clock);
+  /// The clock is about to run at a pause, from its begin and with the state that it left at the last one.
+  void begin_again(std::size_t clock);
+  /// The caller takes outputs of the models of a clock that ran at a pause.
+  void read_outputs_of(std::size_t clock);
   void take_step(Resident& resident, const Event& event);
   void begin_model(std::size_t model);
+  [[nodiscard]] std::unique_ptr<Resident> resident_of(std::size_t model);
   /// When the caller reads an output.
   enum class When : std::uint8_t { released, at_the_end };
   void read_outputs(std::size_t model, When when);
   /// The tensor of another model whose value the input gets; none if the caller gives it.
   [[nodiscard]] std::optional<std::size_t> source_of(std::size_t model, TensorId input) const;
 
+  std::vector<ModelToRun> models_;
   const Plan& plan_;
+  const RunOptions& options_;
+  RunResult& result_;
   Timetable table_;
   Device device_;
   std::vector<std::unique_ptr<Resident>> residents_{};  ///< Per model.

@@ -38,6 +38,8 @@ class ClockReader {
       ++at_;
       if (const Fork* const fork = std::get_if<Fork>(&step)) {
         event.what = *fork;
+      } else if (const Pause* const pause = std::get_if<Pause>(&step)) {
+        event.what = *pause;
       } else if (const Copy* const copy = std::get_if<Copy>(&step)) {
         event.model = plan_.tensors[copy->tensor].model;
         event.what = *copy;
@@ -139,7 +141,11 @@ Timetable timetable_of(std::span<const Graph* const> graphs, const Plan& plan) {
   for (std::size_t clock = 0; clock < plan.clocks.size(); ++clock)
     table.clocks.push_back(ClockReader(graphs, plan, table.tree, clock).read());
   for (const auto& events : table.clocks) {
-    for (const Event& it : events) table.steps_of[it.model] += std::holds_alternative<Fork>(it.what) ? 0 : 1;
+    for (const Event& it : events) {
+      const bool is_of_model =
+          !std::holds_alternative<Fork>(it.what) && !std::holds_alternative<Pause>(it.what);
+      table.steps_of[it.model] += is_of_model ? 1 : 0;
+    }
   }
   const auto spans = check::spans_of(plan);
   std::vector<std::size_t> standing;

@@ -20,11 +20,11 @@ struct OfRows {
   const Step* step = nullptr;
 };
 
-/// One event: an operator with all its bodies, rows, a copy, or a fork.
+/// One event: an operator with all its bodies, rows, a copy, a fork, or a pause.
 struct Event {
   Position at = 0;
-  std::size_t model = 0;  ///< Unused for a fork.
-  std::variant<Call, OfRows, Copy, Fork, Idle> what{};
+  std::size_t model = 0;  ///< Unused for a fork or a pause.
+  std::variant<Call, OfRows, Copy, Fork, Pause, Idle> what{};
 };
 
 /// The events on each clock of a plan.

@@ -102,6 +102,13 @@ std::vector<ResolvedFeed> resolve_feeds(std::span<const FeedNames> feeds,
   for (std::size_t f = 0; f < resolved.size(); ++f) {
     const std::size_t from = resolved[f].output.model;
     const std::size_t to = resolved[f].input.model;
+    if (timeline.are_parted(from, to)) {
+      throw UsageError(
+          fmt::format("--feed {}={}: of {} and {} one runs between steps without the other (^ in --run), "
+                      "once or more often or "
+                      "not at all: what it reads and writes is the caller's",
+                      feeds[f].output, feeds[f].input, name_of(networks[from]), name_of(networks[to])));
+    }
     if (!timeline.runs_before(from, to)) {
       throw UsageError(fmt::format("--feed {}={}: {} does not run after {}", feeds[f].output, feeds[f].input,
                                    name_of(networks[to]), name_of(networks[from])));

@@ -101,6 +101,13 @@ void check_order(const SharedState& state, std::span<const NamedGraph> networks,
     for (auto second = std::next(first); second != state.users.end(); ++second) {
       if (timeline.runs_before(first->model, second->model)) continue;
       if (!first->output && !second->output) continue;
+      if (timeline.are_parted(first->model, second->model)) {
+        throw UsageError(fmt::format(
+            "--state: of {} and {} one runs between steps without the other (^ in --run), and one writes the "
+            "state of "
+            "both; expected them one after the other",
+            base::quoted(networks[first->model].name), base::quoted(networks[second->model].name)));
+      }
       const StateUser& writer = first->output ? *first : *second;
       const StateUser& other = first->output ? *second : *first;
       const NamedGraph& of_other = networks[other.model];

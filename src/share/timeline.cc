@@ -1,7 +1,8 @@
 // A recursive descent, one function for each line of the grammar, in linear time:
 //
 //     sequence = parallel (";" parallel)*
-//     parallel = operand ("|" operand)*
+//     parallel = paused ("|" paused)*
+//     paused   = operand ("^" steps operand)*
 //     operand  = "(" sequence ")" | name
 //
 // Nested expressions of one kind become one, so that equal plans have equal clocks.
@@ -12,7 +13,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -45,7 +48,7 @@ class Parser {
   RunExpression parse() {
     RunExpression whole = sequence(0);
     skip_blanks();
-    if (at_ < text_.size()) fail("';', '|' or the end");
+    if (at_ < text_.size()) fail("';', '|', '^' or the end");
     for (std::size_t m = 0; m < names_.size(); ++m) {
       if (!is_used_[m]) {
         throw UsageError(
@@ -80,9 +83,39 @@ class Parser {
   }
 
   RunExpression parallel(std::size_t depth) {
-    std::vector<RunExpression> parts{operand(depth)};
-    while (take('|')) parts.push_back(operand(depth));
+    std::vector<RunExpression> parts{paused(depth)};
+    while (take('|')) parts.push_back(paused(depth));
     return joined(Kind::parallel, std::move(parts));
+  }
+
+  RunExpression paused(std::size_t depth) {
+    RunExpression whole = operand(depth);
+    while (take('^')) {
+      if (has_parallel(whole))
+        fail(
+            "steps of one model after the other before '^': models that run at the same time have no common "
+            "steps");
+      const std::int64_t every = steps();
+      RunExpression other = operand(depth);
+      whole = {.kind = Kind::paused, .parts = {std::move(whole), std::move(other)}, .every = every};
+    }
+    return whole;
+  }
+
+  /// Whether the steps of models that run at the same time lie between those of others.
+  static bool has_parallel(const RunExpression& it) {
+    if (it.kind == Kind::paused) return has_parallel(it.parts.front());
+    return it.kind == Kind::parallel || std::ranges::any_of(it.parts, has_parallel);
+  }
+
+  std::int64_t steps() {
+    skip_blanks();
+    std::int64_t number = 0;
+    const char* const begin = text_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), number);
+    if (error != std::errc() || number < 1 || number > largest_value) fail("a number of steps, at least 1");
+    at_ += static_cast<std::size_t>(end - begin);
+    return number;
   }
 
   RunExpression operand(std::size_t depth) {
@@ -90,7 +123,7 @@ class Parser {
     if (!take('(')) return model();
     if (depth == deepest) fail(fmt::format("at most {} parentheses in each other", deepest));
     RunExpression inside = sequence(depth + 1);
-    if (!take(')')) fail("')', ';' or '|'");
+    if (!take(')')) fail("')', ';', '|' or '^'");
     return inside;
   }
 
@@ -118,7 +151,7 @@ class Parser {
         return text_.substr(begin + 1, end - begin - 1);
       }
     }
-    at_ = std::min(text_.find_first_of(";|()", at_), text_.size());
+    at_ = std::min(text_.find_first_of(";|()^", at_), text_.size());
     return base::trim(text_.substr(begin, at_ - begin));
   }
 
@@ -144,6 +177,12 @@ RunExpression parse_run_expression(std::string_view text, std::span<const std::s
 //     A; B | C; D          clock 0   a a a a (fork) d d d
 //                          clock 1           b b b
 //                          clock 2           c c c c c
+//
+// A model that runs at pauses of another has a clock of its own, too. Only when all buffers are known is it clear between
+// which steps it needs least. Until then there is one pause, before the other's first step:
+//
+//     A ^20 B              clock 0   (pause) a a a a a
+//                          clock 1   b b
 //
 // Source: docs/design.md, and the document of docs/several-models.md, paragraphs 8-9.
 
@@ -177,6 +216,16 @@ void Timeline::add(const RunExpression& part, std::size_t clock) {
     case RunExpression::Kind::sequence:
       for (const RunExpression& next : part.parts) add(next, clock);
       break;
+    case RunExpression::Kind::paused: {
+      const std::size_t own = clocks_.size();
+      clocks_.emplace_back();
+      clocks_[clock].steps.emplace_back(Pause{own});
+      const Position begin = std::ssize(clocks_[clock].steps);
+      add(part.parts[0], clock);
+      paused_.push_back({own, part.every, {clock, begin, std::ssize(clocks_[clock].steps)}});
+      add(part.parts[1], own);
+      break;
+    }
     case RunExpression::Kind::parallel: {
       Fork step;
       for (const RunExpression& branch : part.parts) {
@@ -192,9 +241,10 @@ void Timeline::add(const RunExpression& part, std::size_t clock) {
 
 std::size_t Timeline::lasting_clock(std::size_t clock) const {
   std::size_t lasting = clock;
-  while (const auto& fork = tree_.fork_of(clock)) {
-    if (fork->at + 1 < tree_.end_of(fork->clock)) lasting = fork->clock;
-    clock = fork->clock;
+  while (!tree_.is_at_pauses(clock) && tree_.fork_of(clock)) {
+    const model::Stretch& fork = *tree_.fork_of(clock);
+    if (fork.life.upper < tree_.end_of(fork.clock)) lasting = fork.clock;
+    clock = fork.clock;
   }
   return lasting;
 }
@@ -203,8 +253,15 @@ Position Timeline::position_on(std::size_t clock, Moment moment) const {
   return tree_.seen_from(clock, {moment.clock, {moment.at, moment.at + 1}})->lower;
 }
 
+bool Timeline::are_parted(std::size_t a, std::size_t b) const {
+  return std::ranges::any_of(paused_, [&](const Paused& it) {
+    return is_within(stages_[a].clock, it) != is_within(stages_[b].clock, it);
+  });
+}
+
 bool Timeline::runs_before(std::size_t a, std::size_t b) const {
-  return a != b && !tree_.run_at_one_time(stages_[a].clock, stages_[b].clock) && ranks_[a] < ranks_[b];
+  return a != b && !are_parted(a, b) && !tree_.run_at_one_time(stages_[a].clock, stages_[b].clock) &&
+         ranks_[a] < ranks_[b];
 }
 
 }  // namespace stowage::share

@@ -140,6 +140,62 @@ TEST(GenerateSeveral, TakeTurnsRowByRow) {
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
+TEST(GenerateSeveral, RunBetweenStepsOfAnother) {
+  const std::vector<Network> networks = two_networks();
+  PlanOptions options;
+  options.run = "a ^5 B";
+  options.stream.emplace();
+  options.io = Io::rows;
+  const Plan plan = plan_of(networks, options);
+  const auto pauses = std::ranges::count_if(
+      plan.clocks[0].steps, [](const Step& step) { return std::holds_alternative<Pause>(step); });
+  ASSERT_GE(pauses, 2);
+  const Package package = generate_package(networks, plan, {.name = "pair", .cases = 2});
+  EXPECT_NE(package.files[0].content.find(" *   pair_a ^5 pair_b\n"), std::string::npos)
+      << package.files[0].content;
+  const std::vector<std::byte> input = some_input();
+  const auto rows_of = [](const std::string& model, const std::string& output) {
+    const std::string big = model == "a" ? "A" : "B";
+    return "    if (of_" + model + " == PAIR_" + big + "_WANTS_ROW)\n      memcpy(pair_" + model + "_row(&" +
+           model + "), input + 15 * pair_" + model + "_row_number(&" + model + "), 60);\n    if (of_" +
+           model + " == PAIR_" + big + "_HAS_ROW)\n      memcpy(" + output + " + 15 * pair_" + model +
+           "_row_number(&" + model + "), pair_" + model + "_row(&" + model + "), 60);\n";
+  };
+  const std::string main =
+      begin_of_program("pair", input, run_with(networks[0], input), run_with(networks[1], input)) +
+      "  pair_a_state a;\n  int pauses = 0;\n  pair_a_status of_a = pair_a_begin(&a, at);\n"
+      "  for (; of_a != PAIR_A_DONE; of_a = pair_a_advance(&a)) {\n" +
+      rows_of("a", "first") +
+      "    if (of_a == PAIR_A_PAUSES) {\n      pair_b_state b;\n"
+      "      pair_b_status of_b = pair_b_begin(&b, at);\n"
+      "      memset(second, 0, sizeof(second));\n"
+      "      for (; of_b != PAIR_B_DONE; of_b = pair_b_advance(&b)) {\n" +
+      rows_of("b", "second") +
+      "      }\n"
+      "      if (memcmp(second, expected_second, sizeof(second)) != 0) return 3;\n"
+      "      pauses++;\n    }\n  }\n"
+      "  if (pauses != " +
+      std::to_string(pauses) + ") return 4;\n" + end_of_program;
+  const auto outcome = run_main(package, main);
+  EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
+}
+
+TEST(GenerateSeveral, RefusePausesThatCCannotTell) {
+  const std::vector<Network> networks = two_networks();
+  PlanOptions options;
+  options.run = "a ^1 B";
+  options.alias = Alias::none;
+  const auto message = [&]() -> std::string {
+    try {
+      (void)generate_package(networks, plan_of(networks, options), {.name = "pair", .cases = 1});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message().find("has C for its whole run"), std::string::npos) << message();
+}
+
 TEST(GenerateSeveral, TheReadmeHasCodeThatCompilesAndRuns) {
   const std::vector<Network> networks = two_networks();
   const Package package = generate_package(networks, plan_of(networks, {}), {.name = "pair", .cases = 0});

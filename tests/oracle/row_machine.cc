@@ -250,6 +250,7 @@ class Machine {
 
   void play(const Copy&) { throw Difference("copy"); }
   void play(const Fork&) { throw Difference("fork"); }
+  void play(const Pause&) { throw Difference("pause"); }
 
   void play(const Arrive& arrive) {
     const auto [begin, end] = passing(arrive);

@@ -48,6 +48,7 @@ enum class Feature {
   subset,
   sequence,
   same_time,
+  paused,
   feeding,
   joining,
   memories,
@@ -81,6 +82,7 @@ constexpr Row all_features[] = {
     {Feature::subset, "some operators", "--stream=Conv"},
     {Feature::sequence, "in sequence", "--run \"a; b\""},
     {Feature::same_time, "at the same time", "--run \"a | b\""},
+    {Feature::paused, "between steps", "--run \"a ^4 b\""},
     {Feature::feeding, "feeding", "--feed a.y=b.x"},
     {Feature::joining, "joining", "--join a.y=j.x"},
     {Feature::memories, "memories", "--memory SRAM=1024 --memory PSRAM"},
@@ -189,10 +191,12 @@ Network joined_with_another(const Network& network, const Features& wanted) {
 Case case_of(const Features& wanted) {
   const auto wants = [&](Feature feature) { return wanted.contains(feature); };
   Case it;
-  const bool are_three = wants(Feature::same_time) && (wants(Feature::sequence) || wants(Feature::feeding) ||
-                                                       wants(Feature::shared_state));
-  const bool are_two = wants(Feature::same_time) || wants(Feature::sequence) || wants(Feature::feeding) ||
-                       wants(Feature::shared_state);
+  const bool runs_beside = wants(Feature::same_time) || wants(Feature::paused);
+  const bool are_three = (runs_beside && (wants(Feature::sequence) || wants(Feature::feeding) ||
+                                          wants(Feature::shared_state))) ||
+                         (wants(Feature::same_time) && wants(Feature::paused));
+  const bool are_two =
+      runs_beside || wants(Feature::sequence) || wants(Feature::feeding) || wants(Feature::shared_state);
   for (const char* const name : {"a", "b", "c"}) {
     if (it.networks.size() < (are_three ? 3U : are_two ? 2U : 1U))
       it.networks.push_back(network_of(name, wanted));
@@ -200,6 +204,8 @@ Case case_of(const Features& wanted) {
   if (wants(Feature::joining)) it.networks[0] = joined_with_another(it.networks[0], wanted);
   PlanOptions& options = it.options;
   if (are_two) options.run = are_three ? "a; b | c" : wants(Feature::same_time) ? "a | b" : "a; b";
+  if (wants(Feature::paused))
+    options.run = wants(Feature::same_time) ? "a ^4 b | c" : are_three ? "a; b ^4 c" : "a ^4 b";
   if (wants(Feature::feeding))
     options.feeds = {{fed_output(it.networks[0]), testing::name_of_input(it.networks[1])}};
   if (wants(Feature::shared_state)) {
@@ -279,6 +285,8 @@ std::string lack_of(Feature feature, const Case& it, const PlanResult& result) {
     case Feature::sequence:
     case Feature::same_time:
       return unless(plan.models.size() > 1, "there is one network");
+    case Feature::paused:
+      return unless(!plan.pauses.empty(), "nothing pauses");
     case Feature::feeding:
       return unless(!plan.feeds.empty(), "nothing is fed");
     case Feature::joining:
@@ -422,7 +430,8 @@ const std::vector<Features>& larger_sets() {
       {bodies, state, memories},   {bodies, sequence, feeding},    {open_sizes, sequence, memories},
       {bodies, open_sizes, state}, {rows, shared_state, generate}, {rows, shared_state, weights},
       {rows, moves, generate},     {rows, state, moves, generate}, {rows, weights, moves, generate},
-      {rows, recompute, generate}};
+      {rows, recompute, generate}, {rows, paused, generate},       {rows, paused, state, generate},
+      {rows, paused, memories},    {rows, paused, blocks},         {rows, paused, state}};
   return all;
 }
 

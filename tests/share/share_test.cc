@@ -52,6 +52,27 @@ TEST(RunExpressionTest, RunsModelsInTheirOrderWhenNothingIsSaid) {
   EXPECT_EQ(read("  ", 1), "A");
 }
 
+TEST(RunExpressionTest, ReadsWhatRunsBetweenSteps) {
+  const auto parsed = [](std::string_view text, std::size_t count) {
+    return parse_run_expression(text, std::span(names).first(count));
+  };
+  const RunExpression one = parsed("A ^20 B | C", 3);
+  ASSERT_EQ(one.kind, RunExpression::Kind::parallel);
+  ASSERT_EQ(one.parts[0].kind, RunExpression::Kind::paused);
+  EXPECT_EQ(one.parts[0].every, 20);
+  EXPECT_EQ(one.parts[0].parts.at(1).model, 1U);
+  const RunExpression two = parsed("A^3B^2(C|D)", 4);
+  ASSERT_EQ(two.kind, RunExpression::Kind::paused);
+  EXPECT_EQ(two.every, 2);
+  EXPECT_EQ(two.parts.at(0).every, 3);
+  EXPECT_EQ(two.parts.at(1).kind, RunExpression::Kind::parallel);
+  EXPECT_EQ(read("A ^x B", 2),
+            "--run 'A ^x B': at character 4 expected a number of steps, at least 1, found 'x B'");
+  EXPECT_EQ(read("A ^0 B", 2),
+            "--run 'A ^0 B': at character 4 expected a number of steps, at least 1, found '0 B'");
+  EXPECT_NE(read("(A | B) ^2 C", 3).find("have no common steps"), std::string::npos);
+}
+
 TEST(RunExpressionTest, ReadsQuotedNames) {
   const std::vector<std::string> odd{"a;b", "c|d", " e "};
   const RunExpression expression = parse_run_expression("'c|d' ; \"a;b\" | ' e '", odd);
@@ -65,8 +86,8 @@ TEST(RunExpressionTest, SaysWhereItIsWrong) {
   EXPECT_EQ(read("A; ;B", 2), "--run 'A; ;B': at character 4 expected one of the models A, B, found ';B'");
   EXPECT_EQ(read("A; X", 1), "--run 'A; X': at character 4 expected one of the models A, found 'X'");
   EXPECT_EQ(read("A; A", 1), "--run 'A; A': at character 4 expected every model once, found 'A'");
-  EXPECT_EQ(read("(A", 1), "--run '(A': at character 3 expected ')', ';' or '|', found the end");
-  EXPECT_EQ(read("A) ", 1), "--run 'A) ': at character 2 expected ';', '|' or the end, found ') '");
+  EXPECT_EQ(read("(A", 1), "--run '(A': at character 3 expected ')', ';', '|' or '^', found the end");
+  EXPECT_EQ(read("A) ", 1), "--run 'A) ': at character 2 expected ';', '|', '^' or the end, found ') '");
   EXPECT_EQ(read("A", 2), "--run 'A': does not say when 'B' runs");
   EXPECT_NE(read(std::string(200, '(') + "A" + std::string(200, ')'), 1).find("at most 100 parentheses"),
             std::string::npos);
@@ -84,6 +105,21 @@ Timeline timeline(std::string_view text, const std::vector<std::size_t>& counts)
   std::vector<Clock> clocks;
   for (std::size_t m = 0; m < counts.size(); ++m) clocks.push_back(steps(m, counts[m]));
   return {parse_run_expression(text, std::span(names).first(counts.size())), clocks};
+}
+
+TEST(TimelineTest, PutsOnePauseBeforeTheSteps) {
+  const Timeline it = timeline("A; B ^2 (C; D)", {1, 2, 3, 4});
+  ASSERT_EQ(it.clocks().size(), 2U);
+  ASSERT_EQ(it.paused().size(), 1U);
+  EXPECT_EQ(std::get<Pause>(it.clocks()[0].steps[1]), Pause{1});
+  EXPECT_EQ(it.paused()[0].between.begin, 2);
+  EXPECT_EQ(it.paused()[0].between.end, 4);
+  EXPECT_EQ(it.stage_of(3).clock, 1U);
+  EXPECT_TRUE(it.are_parted(1, 2));
+  EXPECT_FALSE(it.are_parted(0, 1));
+  EXPECT_FALSE(it.runs_before(0, 2));
+  EXPECT_TRUE(it.runs_before(2, 3));
+  EXPECT_EQ(it.lasting_clock(1), 1U);
 }
 
 TEST(TimelineTest, PutsModelsInSequenceOnOneClock) {
@@ -105,7 +141,6 @@ TEST(TimelineTest, GivesEveryBranchAClock) {
   EXPECT_EQ(std::get<Fork>(it.clocks()[0].steps[1]), (Fork{{1, 2}}));
   EXPECT_EQ(it.stage_of(3).clock, 2U);
   EXPECT_EQ(it.stage_of(3).begin, 3);
-  EXPECT_EQ(it.fork_of(2)->at, 1);
   EXPECT_EQ(it.common_clock(1, 2), 0U);
   EXPECT_EQ(it.position_on(0, {2, 5}), 1);
   EXPECT_EQ(it.position_on(2, {2, 5}), 5);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <variant>
@@ -55,13 +56,19 @@ class FlatRun {
     for (const Clock& clock : plan.clocks) {
       for (const Step& step : clock.steps) {
         if (const auto* const run = std::get_if<Run>(&step)) ++steps_left_[run->model];
+        if (const auto* const pause = std::get_if<Pause>(&step)) {
+          for (const std::size_t model : models_of(pause->clock)) runs_at_pauses_[model] = true;
+        }
       }
     }
+    steps_of_ = steps_left_;
   }
 
   std::vector<std::string> run() {
     run_clock_and_others({0});
-    for (std::size_t m = 0; m < networks_.size(); ++m) read_outputs(m, false);
+    for (std::size_t m = 0; m < networks_.size(); ++m) {
+      if (!runs_at_pauses_[m]) read_outputs(m, false);
+    }
     return std::move(lost_);
   }
 
@@ -79,10 +86,34 @@ class FlatRun {
       const Step& step = steps[next[clock]++];
       if (const auto* const fork = std::get_if<Fork>(&step)) {
         run_clock_and_others(fork->clocks);
+      } else if (const auto* const pause = std::get_if<Pause>(&step)) {
+        for (auto times = random_() % 3; times > 0; --times) run_at_pause(pause->clock);
       } else {
         take(std::get<Run>(step));
       }
     }
+  }
+
+  /// The models of a clock and of those that it runs, with or without those that run at pauses of it.
+  std::set<std::size_t> models_of(std::size_t clock, bool with_pauses = true) {
+    std::set<std::size_t> models;
+    const auto add = [&](std::size_t branch) { models.merge(models_of(branch, with_pauses)); };
+    for (const Step& step : plan_.clocks[clock].steps) {
+      if (const auto* const run = std::get_if<Run>(&step)) models.insert(run->model);
+      const auto* const pause = std::get_if<Pause>(&step);
+      if (pause != nullptr && with_pauses) add(pause->clock);
+      if (const auto* const fork = std::get_if<Fork>(&step)) std::ranges::for_each(fork->clocks, add);
+    }
+    return models;
+  }
+
+  void run_at_pause(std::size_t clock) {
+    for (const std::size_t model : models_of(clock)) {
+      has_begun_.erase(model);
+      steps_left_[model] = steps_of_[model];
+    }
+    run_clock_and_others({clock});
+    for (const std::size_t model : models_of(clock, false)) read_outputs(model, false);
   }
 
   void take(const Run& run) {
@@ -169,7 +200,9 @@ class FlatRun {
   std::vector<Values> own_;      ///< Per tensor of the plan: what it should be.
   std::vector<Values> outside_;  ///< What has no place in the plan.
   std::vector<std::size_t> steps_left_;
+  std::vector<std::size_t> steps_of_{};
   std::map<std::size_t, bool> has_begun_{};
+  std::map<std::size_t, bool> runs_at_pauses_{};
   std::vector<std::string> lost_{};
 };
 

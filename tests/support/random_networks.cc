@@ -47,11 +47,13 @@ Network random_network(const std::string& name, std::size_t operators, Random& r
 }
 
 /// Models [begin, end) of an order, together.
-std::string random_expression(std::span<const std::string> names, Random& random) {
+std::string random_expression(std::span<const std::string> names, bool has_pauses, Random& random) {
   if (names.size() == 1) return names[0];
   const std::size_t cut = 1 + below(random, names.size() - 1);
-  const std::string first = random_expression(names.first(cut), random);
-  const std::string second = random_expression(names.subspan(cut), random);
+  const std::string first = random_expression(names.first(cut), has_pauses, random);
+  const std::string second = random_expression(names.subspan(cut), has_pauses, random);
+  if (has_pauses && first.find('|') == std::string::npos && below(random, 2) == 0)
+    return "(" + first + ")^" + std::to_string(1 + below(random, 6)) + "(" + second + ")";
   return "(" + first + (below(random, 2) == 0 ? ");(" : ")|(") + second + ")";
 }
 
@@ -112,7 +114,7 @@ Network NetworkMaker::take() {
   return std::move(network_);
 }
 
-Scenario random_scenario(std::uint64_t seed, std::size_t operators) {
+Scenario random_scenario(std::uint64_t seed, std::size_t operators, bool has_pauses) {
   Random random(seed);
   Scenario scenario;
   std::vector<std::string> names;
@@ -123,7 +125,7 @@ Scenario random_scenario(std::uint64_t seed, std::size_t operators) {
   std::vector<std::string> order = names;
   std::shuffle(order.begin(), order.end(), random);
   PlanOptions& options = scenario.options;
-  options.run = random_expression(order, random);
+  options.run = random_expression(order, has_pauses, random);
   options.alias = static_cast<Alias>(below(random, 3));
   options.io = static_cast<Io>(below(random, 2));
   if (below(random, 2) == 0) options.alignment = 16;

@@ -37,7 +37,7 @@ struct Scenario {
   PlanOptions options;
 };
 
-/// `operators` is how many a network has at most.
-[[nodiscard]] Scenario random_scenario(std::uint64_t seed, std::size_t operators = 7);
+/// `operators` is how many a network has at most. With pauses, models also run between steps of others.
+[[nodiscard]] Scenario random_scenario(std::uint64_t seed, std::size_t operators = 7, bool has_pauses = false);
 
 }  // namespace stowage::testing
