@@ -50,9 +50,7 @@ void take_shape_rules(const Network& exact, Network& range) {
 }  // namespace
 
 GivenPlan parse_given_plan(std::string_view text) {
-  return {.plan = parse_plan(text),
-          .functions = parse_offset_functions(text),
-          .rows = parse_open_rows(text)};
+  return {.plan = parse_plan(text), .functions = parse_offset_functions(text), .rows = parse_open_rows(text)};
 }
 
 GivenPlan read_given_plan(const std::string& file) {
@@ -107,6 +105,8 @@ Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector
 
 Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Network>& models,
                    const ReadNetworks& read) {
+  if (sizes.rows && *sizes.rows != given.rows->at)
+    return plan_at(given.plan, *given.rows, *sizes.rows, models[0].graph());
   if (!sizes.range) return given.plan;
   std::vector<Network> range = read(*sizes.range);
   range[0].input.content = graph_at(range[0].graph(), models[0].graph());

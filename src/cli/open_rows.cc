@@ -68,9 +68,9 @@ void note_no_open_rows(const FoundOpenRows& found, Plan& plan) {
 void write_open_rows(const FoundOpenRows& found, std::ostream& out) {
   const OpenRows& rows = found.rows;
   const SizeSymbol& size = rows.size;
-  base::print(out, "\nopen rows    {} from {} to {}{}: the same bytes at every size; above is {}={}\n", size.name,
-              size.least, size.most, size.step == 1 ? "" : fmt::format(" in steps of {}", size.step), size.name,
-              rows.at);
+  base::print(out, "\nopen rows    {} from {} to {}{}: the same bytes at every size; above is {}={}\n",
+              size.name, size.least, size.most,
+              size.step == 1 ? "" : fmt::format(" in steps of {}", size.step), size.name, rows.at);
   base::print(out, "sizes        checked at {}{}\n", found.report.is_every_size ? "all " : "",
               found.report.is_every_size
                   ? fmt::format("{} sizes", found.report.checked)

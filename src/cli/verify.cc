@@ -37,7 +37,8 @@ Faults check_with_models(const VerifyCommand& command, GivenPlan& given,
   const WantedSizes sizes = wanted_sizes(given, command.models, command.model);
   if (given.rows && !size_of_rows(command.model, *given.rows).size) {
     const auto read_at = [&](std::int64_t size) {
-      return std::move(read_models(command.models, with_size(sizes.texts, *given.rows, size), Wanted::rows)[0]);
+      return std::move(
+          read_models(command.models, with_size(sizes.texts, *given.rows, size), Wanted::rows)[0]);
     };
     return check_open_rows(given.plan, *given.rows, read_at, report.emplace());
   }

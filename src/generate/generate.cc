@@ -325,17 +325,32 @@ struct WritingAt {
   Sources sources;
 };
 
-/// The network at the size of the plan, and at others that the model accepts, the nearest first.
+/// Whether the size tells more of what depends on it: some number of steps is another one than at all sizes before.
+bool shows_more(const OpenRows& rows, std::int64_t size, std::set<std::size_t>& shown) {
+  const std::size_t before = shown.size();
+  for (std::size_t i = 0; i < rows.steps.size(); ++i)
+    if (rows.steps[i] && steps_at(*rows.steps[i], size) != steps_at(*rows.steps[i], rows.at)) shown.insert(i);
+  return shown.size() > before;
+}
+
+/// The network at the size of the plan, and at others that the model accepts, the nearest first: three, and those that it
+/// takes for all numbers of rows to differ.
 std::vector<std::unique_ptr<WritingAt>> written_at_some(const Plan& plan, const OpenRows& rows,
                                                         const ReadNetworkAt& read,
                                                         const GenerateOptions& options) {
-  constexpr std::size_t wanted = 4;
-  constexpr std::int64_t farthest = 40;
+  constexpr std::size_t wanted = 3;
+  constexpr std::int64_t farthest = 2048;
+  const auto open = static_cast<std::size_t>(
+      std::ranges::count_if(rows.steps, [](const auto& it) { return it.has_value(); }));
+  std::set<std::size_t> shown;
   std::vector<std::unique_ptr<WritingAt>> all;
   all.push_back(std::make_unique<WritingAt>(rows.at, read(rows.at), plan, options));
-  for (std::int64_t distance = 1; distance <= farthest && all.size() < wanted; ++distance) {
-    for (const std::int64_t size : {rows.at - distance * rows.size.step, rows.at + distance * rows.size.step}) {
-      if (size < rows.size.least || size > rows.size.most || all.size() == wanted) continue;
+  for (std::int64_t distance = 1; distance <= farthest && (all.size() < wanted || shown.size() < open);
+       ++distance) {
+    for (const std::int64_t size :
+         {rows.at - distance * rows.size.step, rows.at + distance * rows.size.step}) {
+      if (size < rows.size.least || size > rows.size.most) continue;
+      if (!shows_more(rows, size, shown) && all.size() >= wanted) continue;
       try {
         Network network = read(size);
         const Plan there = plan_at(plan, rows, size, network.graph());
@@ -358,9 +373,9 @@ std::vector<CasesAt> cases_at_some(const Plan& plan, const OpenRows& rows, const
   std::vector<CasesAt> all;
   networks.reserve(wanted);
   const std::int64_t last = (rows.at - rows.size.least) / rows.size.step;
-  for (const std::int64_t index : {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4},
-                                   std::int64_t{7}, std::int64_t{12}, std::int64_t{20}, std::int64_t{33},
-                                   std::int64_t{54}, last}) {
+  for (const std::int64_t index :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{7}, std::int64_t{12},
+        std::int64_t{20}, std::int64_t{33}, std::int64_t{54}, last}) {
     const std::int64_t size = rows.size.least + std::min(index, last) * rows.size.step;
     if (networks.size() == wanted || !tried.insert(size).second) continue;
     try {
@@ -460,8 +475,7 @@ Package generate_package(const Plan& plan, const OpenRows& rows, const ReadNetwo
   const Network network = read(rows.at);
   generate::expect_plain_network(network, plan);
   generate::expect_known_externs(network, options.externs);
-  return in_file_of_network(network,
-                            [&] { return generate::write_open_package(plan, rows, read, options); });
+  return in_file_of_network(network, [&] { return generate::write_open_package(plan, rows, read, options); });
 }
 
 Package generate_package(const Network& network, const Plan& plan, const GenerateOptions& options) {

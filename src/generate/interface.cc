@@ -173,8 +173,8 @@ std::string row_interface(const Model& model) {
       "  {1}_HAS_ROW{3} /* the next row of an output is at {0}_row() */\n"
       "{4}}} {0}_status;\n\n",
       name, big,
-      fmt::format("{}{}{}", fmt::join(memory_names(*model.plan), ", "),
-                  bytes_kept(model) > 0 ? ", kept" : "", model.open ? ", n" : ""),
+      fmt::format("{}{}{}", fmt::join(memory_names(*model.plan), ", "), bytes_kept(model) > 0 ? ", kept" : "",
+                  model.open ? ", n" : ""),
       model.open ? "," : "  ",
       model.open ? fmt::format("  {}_WRONG_SIZE /* n is not in its range; nothing runs */\n", big) : "");
   text += state_text(model);

@@ -147,9 +147,8 @@ class LoopWriter {
     if (it.number < functions_.size()) {
       const Function& function = functions_[it.number];
       const bool has_row = schedule_.operators[it.number].axis.has_value();
-      text =
-          fmt::format("{}{}(memory{}{}{});\n", indent, function.name, function.part,
-                      function.reads_open ? ", open" : "", has_row ? ", " + row : "");
+      text = fmt::format("{}{}(memory{}{}{});\n", indent, function.name, function.part,
+                         function.reads_open ? ", open" : "", has_row ? ", " + row : "");
       if (it.leaves) text += stop(*it.leaves, row, indent);
     } else {
       text = stop(it.number, row, indent);

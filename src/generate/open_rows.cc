@@ -101,20 +101,21 @@ class Opening {
       if (first.size() != other.size()) refuse("where tensors are");
       for (const auto& [name, rows] : first) {
         const auto there = other.find(name);
-        if (there == other.end()) refuse("where tensors are");
-        if (there->second != rows) open_places_.emplace(name, numbers_of_place(name));
+        if (there == other.end() || (there->second != rows && !numbers_of_place(name)))
+          refuse("where tensors are");
       }
     }
+    for (const auto& [name, rows] : first)
+      if (const auto numbers = numbers_of_place(name)) open_places_.emplace(name, *numbers);
     for (const auto& [name, number] : open_places_) all_[0].sources->open_places().open_rows(name);
   }
 
-  /// "place_17" is of tensor 17.
-  StepCount numbers_of_place(const std::string& name) const {
+  /// "place_17" is of tensor 17. None if its rows are not open.
+  [[nodiscard]] std::optional<StepCount> numbers_of_place(const std::string& name) const {
     const std::size_t begin = name.find('_') + 1;
     const auto tensor = base::parse_integer(name.substr(begin, name.find('_', begin) - begin));
     const auto rows = model_.open->of_tensors.find(static_cast<TensorId>(tensor.value_or(0)));
-    if (rows == model_.open->of_tensors.end()) refuse("the place of a tensor without open rows");
-    return rows->second;
+    return rows == model_.open->of_tensors.end() ? std::nullopt : std::optional(rows->second);
   }
 
   /// "open[2]"
@@ -146,8 +147,8 @@ class Opening {
     std::vector<std::vector<std::string>> words;
     for (const WrittenAt& it : all_) {
       const Function& other = it.model->functions[f];
-      const bool has_same_layers =
-          std::ranges::equal(function.layers, other.layers, [](const LayerConstant& a, const LayerConstant& b) {
+      const bool has_same_layers = std::ranges::equal(
+          function.layers, other.layers, [](const LayerConstant& a, const LayerConstant& b) {
             return a.type == b.type && a.name == b.name && a.fields == b.fields;
           });
       if (!has_same_layers || function.name != other.name || function.callees != other.callees ||
@@ -174,8 +175,9 @@ class Opening {
       if (!expression) refuse_it();
       reads_open = true;
       const bool is_real = w + 2 < words[0].size() && words[0][w + 1] == ".";
-      text += is_real ? fmt::format("({}){}", words[0][w + 2].ends_with('F') ? "float" : "double", *expression)
-                      : *expression;
+      text += is_real
+                  ? fmt::format("({}){}", words[0][w + 2].ends_with('F') ? "float" : "double", *expression)
+                  : *expression;
       if (is_real) w += 2;
     }
     const std::string copies = copy_places(text);
@@ -213,12 +215,13 @@ class Opening {
     for (const auto& [name, count] : open_places_) {
       const std::string reference = "&" + name + ",";
       const std::string of_row = "stowage_row(memory, ";
-      for (std::size_t at = text.find(reference); at != std::string::npos; at = text.find(reference, at + 1)) {
+      for (std::size_t at = text.find(reference); at != std::string::npos;
+           at = text.find(reference, at + 1)) {
         if (at >= of_row.size() && text.compare(at - of_row.size(), of_row.size(), of_row) == 0) continue;
         const std::string copy = "rows_of_" + name;
         text.replace(at, reference.size(), "&" + copy + ",");
-        const std::string line =
-            fmt::format("  const stowage_place {} = stowage_with_rows(&{}, {});\n", copy, name, number(count));
+        const std::string line = fmt::format("  const stowage_place {} = stowage_with_rows(&{}, {});\n", copy,
+                                             name, number(count));
         if (copies.find(line) == std::string::npos) copies += line;
       }
     }

@@ -107,7 +107,8 @@ void replace_all(std::string& text, const std::string& mark, const std::string& 
 /// "1x8x48", "1x8x(n / 2)"
 std::string shape_text(const Model& model, const Outlet& outlet) {
   const Shape& shape = *model.tensor(outlet.tensor).shape;
-  if (!model.open || !outlet.port || !model.open->of_tensors.contains(outlet.tensor)) return show_shape(shape);
+  if (!model.open || !outlet.port || !model.open->of_tensors.contains(outlet.tensor))
+    return show_shape(shape);
   const std::string rows = text_of(model.open->of_tensors.at(outlet.tensor));
   std::string text;
   for (std::size_t d = 0; d < shape.size(); ++d)
@@ -148,17 +149,18 @@ std::string calls_of(const Model& model) {
     memories += fmt::format(", {}_kept", name);
   }
   if (model.has_ports())
-    return text + fmt::format(
-                      "void infer_{1}({3}void (*read_line)(void *row), void (*use_result)(const void *row)) {{\n"
-                      "  {1}_state state;\n"
-                      "  {1}_status status = {1}_begin(&state, {2});\n"
-                      "  while (status != {0}_DONE) {{\n"
-                      "    if (status == {0}_WANTS_ROW) read_line({1}_row(&state));\n"
-                      "    if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n"
-                      "    status = {1}_advance(&state);\n"
-                      "  }}\n"
-                      "}}\n",
-                      big, name, memories + (model.open ? ", n" : ""), model.open ? "int32_t n, " : "");
+    return text +
+           fmt::format(
+               "void infer_{1}({3}void (*read_line)(void *row), void (*use_result)(const void *row)) {{\n"
+               "  {1}_state state;\n"
+               "  {1}_status status = {1}_begin(&state, {2});\n"
+               "  while (status != {0}_DONE) {{\n"
+               "    if (status == {0}_WANTS_ROW) read_line({1}_row(&state));\n"
+               "    if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n"
+               "    status = {1}_advance(&state);\n"
+               "  }}\n"
+               "}}\n",
+               big, name, memories + (model.open ? ", n" : ""), model.open ? "int32_t n, " : "");
   std::string parameters;
   for (const Outlet& outlet : outlets_of(model)) {
     parameters += fmt::format("{}{}{} *{}", parameters.empty() ? "" : ", ", outlet.is_input ? "const " : "",

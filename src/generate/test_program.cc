@@ -147,9 +147,7 @@ std::pair<std::string, std::string> fixed_text(const Model& model, bool is_known
 }
 
 /// The text with the size of the case for `n`.
-std::string with_size_of_case(std::string text) {
-  return text.replace(text.find('n'), 1, "sizes[number]");
-}
+std::string with_size_of_case(std::string text) { return text.replace(text.find('n'), 1, "sizes[number]"); }
 
 /// C that counts the rows of ports, if how many there are is open.
 struct RowCounts {
@@ -167,12 +165,13 @@ RowCounts row_counts_text(const Model& model, const std::string& arguments) {
       model.name, arguments, upper(model.name));
   for (std::size_t p = 0; p < model.schedule.ports.size(); ++p) {
     const auto rows = model.open->of_tensors.find(model.schedule.ports[p].tensor);
-    text.begin += fmt::format("  rows_left[{}] = {};\n", p,
-                              !model.schedule.ports[p].axis ? "1"
-                              : rows == model.open->of_tensors.end()
-                                  ? std::to_string((*model.tensor(model.schedule.ports[p].tensor)
-                                                         .shape)[*model.schedule.ports[p].axis])
-                                  : with_size_of_case(text_of(rows->second)));
+    text.begin += fmt::format(
+        "  rows_left[{}] = {};\n", p,
+        !model.schedule.ports[p].axis ? "1"
+        : rows == model.open->of_tensors.end()
+            ? std::to_string(
+                  (*model.tensor(model.schedule.ports[p].tensor).shape)[*model.schedule.ports[p].axis])
+            : with_size_of_case(text_of(rows->second)));
     text.end += fmt::format("  if (rows_left[{}] != 0) return \"there are too few rows\";\n", p);
   }
   return text;
@@ -331,7 +330,8 @@ std::string test_program_of(const Model& model, const std::vector<CasesAt>& all)
   for (const CasesAt& it : all) {
     data += data_text(model, it.network->graph(), it.cases, count);
     count += it.cases.size();
-    for (std::size_t c = 0; c < it.cases.size(); ++c) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", it.size);
+    for (std::size_t c = 0; c < it.cases.size(); ++c)
+      sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", it.size);
   }
   data += fmt::format("static const int32_t sizes[{}] = {{{}}};\n", count, sizes);
   return program_of_cases(model, data, count, all[0].cases[0].size() == outlets_of(model).size());

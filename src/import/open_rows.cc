@@ -24,7 +24,8 @@ std::optional<OpenRows> parse_open_rows(std::string_view text) {
   OpenRows rows{.size = import::read_symbol(json->at("size")), .at = json->at("at").natural()};
   const bool is_in_range = rows.at >= rows.size.least && rows.at <= rows.size.most &&
                            (rows.at - rows.size.least) % rows.size.step == 0;
-  if (!is_in_range) throw json->at("at").error("is " + json->at("at").shown() + ", expected a size of the range");
+  if (!is_in_range)
+    throw json->at("at").error("is " + json->at("at").shown() + ", expected a size of the range");
   for (const Json& it : json->at("steps").elements())
     rows.steps.push_back(it.is_null() ? std::nullopt : std::optional(read_count(it)));
   return rows;

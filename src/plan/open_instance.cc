@@ -69,7 +69,8 @@ stream::RowModel model_at(const Graph& at, const OpenSchedule& schedule) {
                                .io = Io::rows,
                                .in_place = stream::InPlace::same_size,
                                .axes = schedule.axes,
-                               .apart = schedule.apart});
+                               .apart = schedule.apart,
+                               .carries_one_row = true});
 }
 
 std::optional<OpenInstance> instance_at(const Graph& at, const OpenSchedule& schedule) {
@@ -95,14 +96,15 @@ std::optional<OpenInstance> instance_at(const Graph& at, const OpenSchedule& sch
 }
 
 std::optional<PlacedRows> lay_instance(const OpenInstance& instance, const OpenSchedule& schedule,
-                                       const stream::ChosenSlots& slots, const std::vector<Memory>& memories) {
+                                       const stream::ChosenSlots& slots,
+                                       const std::vector<Memory>& memories) {
   PlanOptions options{.memories = memories, .io = Io::rows};
   options.stream = StreamOptions{.granule = schedule.granule};
-  const Around around{
-      .alignment = schedule.alignment, .keeps_state = schedule.keeps_state, .slots = slots};
+  const Around around{.alignment = schedule.alignment, .keeps_state = schedule.keeps_state, .slots = slots};
   auto placed = lay_rows(instance.network, instance.order, stream::Form::rings,
                          {.plan = options, .strategy = options.solve.strategy, .around = around});
-  if (placed) placed->streaming = streaming_of(instance.network, instance.order, *options.stream, schedule.alignment);
+  if (placed)
+    placed->streaming = streaming_of(instance.network, instance.order, *options.stream, schedule.alignment);
   return placed;
 }
 
@@ -115,11 +117,13 @@ stream::ChosenSlots slots_in(const std::vector<PlannedTensor>& tensors) {
 }
 
 OpenSchedule schedule_in(const Plan& plan, const OpenRows& rows) {
-  if (plan.models.size() != 1 || plan.clocks.size() != 1 || plan.memories.size() != 1 || plan.buffers.empty() ||
-      !plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed)
+  if (plan.models.size() != 1 || plan.clocks.size() != 1 || plan.memories.size() != 1 ||
+      plan.buffers.empty() || !plan.streaming || !plan.streaming->affine ||
+      !plan.streaming->affine->is_followed)
     reject_open_rows("the plan is not of one network in one memory, in the order of an affine schedule");
   const std::vector<TimedSteps>& all = plan.streaming->affine->operators;
-  if (all.size() != rows.steps.size()) reject_open_rows("the plan has other operators in its affine schedule");
+  if (all.size() != rows.steps.size())
+    reject_open_rows("the plan has other operators in its affine schedule");
   OpenSchedule schedule{.granule = plan.streaming->granule,
                         .alignment = plan.buffers[0].alignment,
                         .keeps_state = std::ranges::any_of(plan.tensors, [](const PlannedTensor& it) {
@@ -184,7 +188,8 @@ Plan plan_at(const Plan& plan, const OpenRows& rows, std::int64_t size, const Gr
   for (Buffer& buffer : own.buffers) {
     const auto there = known.find(buffer.id);
     if (there == known.end() || buffer.size > plan.buffers[there->second].size)
-      reject(fmt::format("buffer '{}' needs {} bytes, more than the plan has for it", buffer.id, buffer.size));
+      reject(
+          fmt::format("buffer '{}' needs {} bytes, more than the plan has for it", buffer.id, buffer.size));
     buffer.size = plan.buffers[there->second].size;
     buffer.traffic = plan.buffers[there->second].traffic;
     draft.placement.places.push_back({0, plan.places[there->second].offset});

@@ -42,7 +42,8 @@ struct OpenInstance {
 [[nodiscard]] std::optional<OpenInstance> instance_at(const Graph& at, const OpenSchedule& schedule);
 
 /// Its rows in rings of at least so many slots, without offsets; none if rows cannot be laid out so.
-[[nodiscard]] std::optional<PlacedRows> lay_instance(const OpenInstance& instance, const OpenSchedule& schedule,
+[[nodiscard]] std::optional<PlacedRows> lay_instance(const OpenInstance& instance,
+                                                     const OpenSchedule& schedule,
                                                      const stream::ChosenSlots& slots,
                                                      const std::vector<Memory>& memories);
 

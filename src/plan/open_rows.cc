@@ -49,7 +49,7 @@ using base::Deadline;
 constexpr std::int64_t steps_of_plan = 4096;        // at most, of the size that the plan is for
 constexpr std::int64_t steps_of_checks = 6000;      // the same, of sizes that are checked
 constexpr std::int64_t steps_of_schedules = 40000;  // the same, of sizes that a schedule is looked for at
-constexpr std::int64_t first_sizes = 32;             // sizes of the range up to the first of these
+constexpr std::int64_t first_sizes = 32;            // sizes of the range up to the first of these
 constexpr std::int64_t work_on_schedule = 20'000'000;
 constexpr int most_rounds_of_samples = 12;
 constexpr double share_of_schedule = 0.3;
@@ -93,7 +93,8 @@ class OpenRowsSearch {
       if (samples_.size() == before)
         throw Impossible(fmt::format("the plan does not hold at {}: {}", word(failed[0]), faults[0].what));
     }
-    throw Impossible(fmt::format("no plan that holds at all sizes was found in {} rounds", most_rounds_of_samples));
+    throw Impossible(
+        fmt::format("no plan that holds at all sizes was found in {} rounds", most_rounds_of_samples));
   }
 
   /// Checks the plan at sizes of its range; adds up to some of those at which it fails. The faults are those of the
@@ -274,25 +275,23 @@ class OpenRowsSearch {
     const Graph& large = graph(*probes_.rbegin());
     const stream::RowModel a = model_at(small, schedule_);
     const stream::RowModel b = model_at(large, schedule_);
-    if (a.operators.size() != b.operators.size() || a.tensors.size() != b.tensors.size())
-      throw Impossible("the network has other operators by rows at other sizes");
     expect_rows_of_open_tensors(b);
+    const bool are_alike = a.operators.size() == b.operators.size() && a.tensors.size() == b.tensors.size();
     Analysis result;
     std::vector<std::optional<std::size_t>> writers(b.tensors.size());
     for (std::size_t op = 0; op < b.operators.size(); ++op) {
       const stream::Operator& it = b.operators[op];
-      result.is_open.push_back(a.operators[op].rows != it.rows);
+      result.is_open.push_back(are_alike ? a.operators[op].rows != it.rows : it.rows > 1);
       if (it.backward)
         throw Impossible(fmt::format("{} runs from the last row to the first", described(it, large)));
-      bool is_late = std::ranges::any_of(it.after, [&](std::size_t earlier) {
-        return result.is_open[earlier] || result.is_late[earlier];
-      });
-      std::string of = "an operator";
+      bool is_late = std::ranges::any_of(
+          it.after, [&](std::size_t earlier) { return result.is_open[earlier] || result.is_late[earlier]; });
+      std::string of =
+          it.reads.empty() ? "an operator" : fmt::format("'{}'", b.tensors[it.reads[0].tensor].name);
       for (const stream::Access& access : it.reads) {
         const auto writer = writers[access.tensor];
         if (!writer) continue;
-        const bool at_the_end =
-            b.operators[*writer].writing_of(access.tensor) == stream::Writing::at_the_end;
+        const bool at_the_end = b.operators[*writer].writing_of(access.tensor) == stream::Writing::at_the_end;
         if (!result.is_late[*writer] && !(at_the_end && result.is_open[*writer])) continue;
         is_late = true;
         of = fmt::format("'{}'", b.tensors[access.tensor].name);
@@ -303,6 +302,7 @@ class OpenRowsSearch {
       result.is_late.push_back(is_late);
       for (const std::size_t t : it.writes) writers[t] = op;
     }
+    if (!are_alike) throw Impossible("the network has other operators by rows at other sizes");
     find_tail(b, result);
     return result;
   }
@@ -416,7 +416,8 @@ class OpenRowsSearch {
     for (const std::int64_t other : {index + 1, index + 2, index + 3, index + 7, 2 * index + 1}) {
       if (other > last() || read(size_of(other)) == nullptr) continue;
       const auto there = slots_at(size_of(other));
-      if (!there) return fmt::format("rows of some operators wait for others, more at {}", word(size_of(other)));
+      if (!there)
+        return fmt::format("rows of some operators wait for others, more at {}", word(size_of(other)));
       for (const auto& [tensor, slots] : *there) {
         if (slots <= own->at(tensor)) continue;
         return fmt::format("rows of {} wait for others: {} of them at {}, {} at {}",
@@ -446,7 +447,7 @@ class OpenRowsSearch {
   Plan plan_for_samples() {
     for (const std::int64_t sample : samples_) {
       const auto needed = slots_at(sample);
-      if (!needed) throw Impossible(fmt::format("the order of steps is not legal at {}", word(sample)));
+      if (!needed) reject_at(sample);
       for (const auto& [tensor, slots] : *needed) slots_[tensor] = std::max(slots_[tensor], slots);
     }
     Problem problem{.memories = options_.memories};
@@ -480,15 +481,27 @@ class OpenRowsSearch {
     return plan_with(problem, solution, index);
   }
 
+  /// Some operators run as wholes if there are few rows.
+  [[noreturn]] void reject_at(std::int64_t sample) {
+    std::int64_t above = sample;
+    do {
+      above += size_.step;
+    } while (above < base_ && (read(above) == nullptr || !slots_at(above)));
+    throw Impossible(fmt::format(
+        "at {} operators run otherwise than with more rows{}", word(sample),
+        above < size_.most ? fmt::format("; --dim {}={}..{} may help", size_.name, above, size_.most)
+                           : std::string()));
+  }
+
   void count_steps(const std::map<std::size_t, std::map<std::int64_t, std::int64_t>>& counts) {
     rows_ = {.size = size_, .at = base_};
     rows_.steps.assign(schedule_.is_open.size(), std::nullopt);
     for (const auto& [op, by_size] : counts) {
       rows_.steps[op] = step_count_of(by_size);
       if (rows_.steps[op]) continue;
-      throw Impossible(fmt::format(
-          "the number of rows of {} is no quotient of the size; a range in steps may help",
-          described(model_at(graph(base_), schedule_).operators[op], graph(base_))));
+      throw Impossible(
+          fmt::format("the number of rows of {} is no quotient of the size; a range in steps may help",
+                      described(model_at(graph(base_), schedule_).operators[op], graph(base_))));
     }
   }
 
@@ -551,11 +564,11 @@ class OpenRowsSearch {
   Deadline deadline_;
   Deadline::Clock::time_point begin_ = deadline_.now();
   std::map<std::int64_t, std::optional<Input>> readings_{};
-  std::string rejected_{};            ///< By the model, first.
-  std::set<std::int64_t> probes_{};   ///< Sizes at which it was read first.
-  std::vector<bool> is_folded_{};     ///< By operator.
+  std::string rejected_{};           ///< By the model, first.
+  std::set<std::int64_t> probes_{};  ///< Sizes at which it was read first.
+  std::vector<bool> is_folded_{};    ///< By operator.
   OpenSchedule schedule_{};
-  std::int64_t base_ = 0;             ///< The size that the schedule was made for.
+  std::int64_t base_ = 0;  ///< The size that the schedule was made for.
   stream::ChosenSlots slots_{};
   std::set<std::int64_t> samples_{};
   OpenRows rows_{};

@@ -249,7 +249,8 @@ class Reading {
       return nullptr;
     const CarriedAxis* const carried = carried_axis(source, *axes_[*source.outputs[0]]);
     const bool has_axis = carried != nullptr && axes_[*source.inputs[0]] == carried->input_axis;
-    return has_axis && rows_of(*source.outputs[0]) > 1 ? carried : nullptr;
+    const bool has_rows_to_carry = rows_of(*source.outputs[0]) > 1 || options_.carries_one_row;
+    return has_axis && has_rows_to_carry ? carried : nullptr;
   }
 
   /// Makes the operator carry a buffer. One that reads its rows twice becomes two.

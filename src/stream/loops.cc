@@ -87,7 +87,8 @@ std::optional<std::string> loop_of(const Nest& nest, unsigned long effort, const
   schedule += "}";
   // The library takes ownership of its arguments. It returns null when the effort is used up.
   isl_union_map* const map = isl_union_map_read_from_str(context.get(), schedule.c_str());
-  isl_ast_build* build = isl_ast_build_from_context(isl_set_read_from_str(context.get(), sizes_of(size).c_str()));
+  isl_ast_build* build =
+      isl_ast_build_from_context(isl_set_read_from_str(context.get(), sizes_of(size).c_str()));
   const char* const atomic =
       nest.blocks == 1 ? "{ [t, p] -> atomic[0] }" : "{ [b, t, p] -> atomic[0]; [b, t, p] -> atomic[1] }";
   build = isl_ast_build_set_options(build, isl_union_map_read_from_str(context.get(), atomic));
