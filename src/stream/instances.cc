@@ -171,6 +171,7 @@ class Reading {
       added.rows = summed.rows;
       added.granule = summed.granule;
       added.accumulator = bytes_of_sums(graph_.tensors[*source.outputs[0]]);
+      added.sums_one_row = options_.carries_one_row;
     }
     added.runs_once = !source.multiplies || *source.multiplies > most_multiplies;
     added.multiplies = added.runs_once ? 0 : *source.multiplies;
