@@ -138,52 +138,76 @@ class Opening {
     return numbers;
   }
 
+  /// The first of these texts, with numbers of rows in place of what differs; none if something else differs.
+  std::optional<std::string> opened(const std::vector<std::string>& texts, const Operator& op) {
+    std::vector<std::vector<std::string>> words;
+    for (const std::string& text : texts) {
+      words.push_back(words_of(text));
+      if (words.back().size() != words[0].size()) return std::nullopt;
+    }
+    std::string result;
+    for (std::size_t w = 0; w < words[0].size(); ++w) {
+      const auto differs = [&](const auto& other) { return other[w] != words[0][w]; };
+      if (std::ranges::none_of(words, differs)) {
+        result += words[0][w];
+        continue;
+      }
+      std::vector<std::int64_t> values;
+      for (const auto& other : words) {
+        const auto value = base::parse_integer(other[w]);
+        if (!value) return std::nullopt;
+        values.push_back(*value);
+      }
+      const auto expression = expression_of(values, numbers_of(op));
+      if (!expression) return std::nullopt;
+      const bool is_real = w + 2 < words[0].size() && words[0][w + 1] == ".";  // 64.0F
+      if (is_real) result += words[0][w + 2].ends_with('F') ? "(float)" : "(double)";
+      result += *expression;
+      if (is_real) w += 2;
+    }
+    return result;
+  }
+
+  /// What all packages have of a function, or of one of its layers.
+  template <typename TextOf>
+  std::vector<std::string> texts(const TextOf& text_of) const {
+    std::vector<std::string> all;
+    for (const WrittenAt& it : all_) all.push_back(text_of(*it.model));
+    return all;
+  }
+
   void open_function(std::size_t f) {
     Function& function = model_.functions[f];
     const Operator& op = op_of(model_.graph(), model_.schedule.operators[f]);
     const auto refuse_it = [&] {
       refuse(fmt::format("the C of {}", describe(model_.graph(), 0, model_.schedule.operators[f].op)));
     };
-    std::vector<std::vector<std::string>> words;
     for (const WrittenAt& it : all_) {
       const Function& other = it.model->functions[f];
-      const bool has_same_layers = std::ranges::equal(
-          function.layers, other.layers, [](const LayerConstant& a, const LayerConstant& b) {
-            return a.type == b.type && a.name == b.name && a.fields == b.fields;
-          });
-      if (!has_same_layers || function.name != other.name || function.callees != other.callees ||
-          function.tables != other.tables)
+      const auto has_same_name = [](const LayerConstant& a, const LayerConstant& b) {
+        return a.type == b.type && a.name == b.name;
+      };
+      if (!std::ranges::equal(function.layers, other.layers, has_same_name) || function.name != other.name ||
+          function.callees != other.callees || function.tables != other.tables)
         refuse_it();
-      words.push_back(words_of(other.text));
-      if (words.back().size() != words[0].size()) refuse_it();
     }
-    std::string text;
-    bool reads_open = false;
-    for (std::size_t w = 0; w < words[0].size(); ++w) {
-      const auto differs = [&](const auto& other) { return other[w] != words[0][w]; };
-      if (std::ranges::none_of(words, differs)) {
-        text += words[0][w];
-        continue;
-      }
-      std::vector<std::int64_t> values;
-      for (const auto& other : words) {
-        const auto value = base::parse_integer(other[w]);
-        if (!value) refuse_it();
-        values.push_back(*value);
-      }
-      const auto expression = expression_of(values, numbers_of(op));
-      if (!expression) refuse_it();
-      reads_open = true;
-      const bool is_real = w + 2 < words[0].size() && words[0][w + 1] == ".";
-      text += is_real
-                  ? fmt::format("({}){}", words[0][w + 2].ends_with('F') ? "float" : "double", *expression)
-                  : *expression;
-      if (is_real) w += 2;
+    const auto body = opened(texts([&](const Model& it) { return it.functions[f].text; }), op);
+    if (!body) refuse_it();
+    std::string text = *body;
+    std::string declarations = copy_places(text);
+    for (std::size_t l = function.layers.size();
+         l-- > 0;) {  // one that depends on rows is made in the function
+      const LayerConstant layer = function.layers[l];
+      const auto fields =
+          opened(texts([&](const Model& it) { return it.functions[f].layers[l].fields; }), op);
+      if (!fields) refuse_it();
+      if (*fields == layer.fields) continue;
+      declarations += fmt::format("  const {} {} = {{{}}};\n", layer.type, layer.name, *fields);
+      function.layers.erase(function.layers.begin() + static_cast<std::ptrdiff_t>(l));
     }
-    const std::string copies = copy_places(text);
-    if (!copies.empty()) text.insert(text.find("{\n") + 2, copies);
-    function.reads_open = reads_open || !copies.empty();
+    text.insert(text.find("{\n") + 2, declarations);
     const std::string memory = "(uint8_t *const *memory";
+    function.reads_open = text.find("open[") != std::string::npos;
     if (function.reads_open) text.insert(text.find(memory) + memory.size(), ", const int32_t *open");
     function.text = text;
   }
