@@ -70,6 +70,8 @@ WantedSizes wanted_sizes(const GivenPlan& given, const std::vector<NamedFile>& m
     const SizeOfRows own = size_of_rows(texts, *given.rows);
     const std::int64_t size = own.size.value_or(given.rows->at);
     const PlannedSizes others = sizes_in(given.plan, models, read, own.others);
+    const Faults faults = check_plan(given.plan);
+    if (!faults.empty()) throw Error("", "the plan is wrong by itself: " + faults[0].what);
     return {.texts = with_size(others.texts, *given.rows, size), .rows = size};
   }
   PlannedSizes planned = sizes_in(given.plan, models, read, texts);

@@ -301,6 +301,9 @@ ExitStatus run_plan(const PlanCommand& given) {
       return std::move(read_models(command.inputs, texts, Wanted::rows)[0]);
     });
   const bool has_rows = rows && rows->planned;
+  if (has_rows && !files_of(files, Holds::header).empty())
+    throw UsageError(fmt::format("a header is of one size, and the plan is for all of {}: give --dim {}=N",
+                                 base::quoted(rows->rows.size.name), base::visible(rows->rows.size.name)));
   if (has_rows) command.model = with_size(command.model, rows->rows, rows->rows.at);
   std::vector<Input> inputs = tflm ? tflm->inputs() : inputs_of(command, options);
   print_notes(inputs);

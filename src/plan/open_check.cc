@@ -86,6 +86,7 @@ Faults check_open_rows(const Plan& plan, const OpenRows& rows, const ReadAtSize&
                        OpenRowsReport& report) {
   std::vector<std::int64_t> failed;
   report = {};
+  if (Faults faults = check_plan(plan); !faults.empty()) return faults;
   (void)plan::schedule_in(plan, rows);
   return plan::check_sizes(plan, rows, read, failed, report);
 }

@@ -16,12 +16,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <string>
 #include <utility>
 
-#include "pack/life.h"
+#include "base/checked.h"
 #include "plan/draft.h"
 #include "stowage/error.h"
 #include "stream/instances.h"
@@ -131,6 +132,10 @@ OpenSchedule schedule_in(const Plan& plan, const OpenRows& rows) {
                         })};
   for (std::size_t op = 0; op < all.size(); ++op) {
     if (all[op].op) schedule.order.push_back(*all[op].op);
+    constexpr std::int64_t largest = std::int64_t{1} << 30;  // so that times do not overflow
+    if (all[op].scale < 1 || all[op].scale > largest || all[op].count > largest ||
+        std::abs(all[op].shift) > largest * largest)
+      reject_open_rows("the plan has a scale, a shift or a number of steps that is too large");
     schedule.times.push_back({all[op].scale, all[op].shift, all[op].position});
     schedule.counts.push_back(all[op].count);
     schedule.is_open.push_back(rows.steps[op].has_value());
@@ -150,7 +155,10 @@ OpenSchedule schedule_in(const Plan& plan, const OpenRows& rows) {
 namespace stowage {
 
 std::int64_t steps_at(const StepCount& count, std::int64_t size) {
-  const std::int64_t dividend = count.times * size + count.plus;
+  const auto product = base::checked_multiply(count.times, size);
+  const auto sum = product ? base::checked_add(*product, count.plus) : std::nullopt;
+  if (!sum) return largest_value;
+  const std::int64_t dividend = *sum;
   return dividend / count.over - (dividend % count.over < 0 ? 1 : 0);
 }
 

@@ -32,6 +32,7 @@ std::optional<StepCount> with_factor(const Steps& all, std::int64_t times, std::
 std::optional<StepCount> step_count_of(const Steps& all) {
   constexpr std::int64_t largest_divisor = 1024;
   constexpr std::int64_t largest_product = std::int64_t{1} << 40;
+  constexpr std::int64_t largest_factor = std::int64_t{1} << 20;
   if (all.empty()) return std::nullopt;
   const std::int64_t sizes = all.rbegin()->first - all.begin()->first;
   const std::int64_t steps = all.rbegin()->second - all.begin()->second;
@@ -39,7 +40,7 @@ std::optional<StepCount> step_count_of(const Steps& all) {
   for (std::int64_t over = 1; over <= largest_divisor; ++over) {
     const std::int64_t about = sizes == 0 ? 0 : over * steps / sizes;
     for (const std::int64_t times : {about, about + 1, about - 1}) {
-      if (times < 0) continue;
+      if (times < 0 || times > largest_factor) continue;
       if (const auto found = with_factor(all, times, over)) return found;
     }
   }
