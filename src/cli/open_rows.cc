@@ -71,11 +71,15 @@ void write_open_rows(const FoundOpenRows& found, std::ostream& out) {
   base::print(out, "\nopen rows    {} from {} to {}{}: the same bytes at every size; above is {}={}\n",
               size.name, size.least, size.most,
               size.step == 1 ? "" : fmt::format(" in steps of {}", size.step), size.name, rows.at);
-  base::print(out, "sizes        checked at {}{}\n", found.report.is_every_size ? "all " : "",
-              found.report.is_every_size
-                  ? fmt::format("{} sizes", found.report.checked)
-                  : fmt::format("{} sizes up to {}; that it holds at others is evidence, not proof",
-                                found.report.checked, found.report.largest));
+  const OpenRowsReport& report = found.report;
+  const std::int64_t rejected = (size.most - size.least) / size.step + 1 - report.checked;
+  base::print(
+      out, "sizes        checked at {}\n",
+      !report.is_every_size ? fmt::format("{} sizes up to {}; that it holds at others is evidence, not proof",
+                                          report.checked, report.largest)
+      : rejected > 0
+          ? fmt::format("all {} sizes that the model takes, of {}", report.checked, report.checked + rejected)
+          : fmt::format("all {} sizes", report.checked));
 }
 
 }  // namespace stowage::cli

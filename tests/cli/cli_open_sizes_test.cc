@@ -104,6 +104,9 @@ TEST(CliOpenSizes, AreNumbersOfRowsInAPlanOfTheSameBytes) {
   const ProcessResult outside = run({"run", "net.onnx", "--plan", "plan.json"}, {"--dim", "seq=1001"});
   EXPECT_EQ(outside.status, 2);
   expect_says(outside.errors, {"seq=1001", "1 to 1000"});
+  const ProcessResult header = run({"plan", "net.onnx", "-o", "plan.h"}, rows);
+  EXPECT_EQ(header.status, 2);
+  expect_says(header.errors, {"a header is of one size"});
   const ProcessResult few =
       run({"plan", "net.onnx"}, {"--dim", "batch=1", "--dim", "seq=1..9", "--stream", "--io", "rows"});
   expect_says(few.output, {"checked at all 9 sizes"});
