@@ -1,6 +1,7 @@
 // The checker looks at a plan with open rows size by size: the plan at the size, with the model as it is read there. If the
-// range has at most 256 sizes, at all of them. Else at a spread: the smallest, so many next to the largest that remainders
-// of strides show, and others at random; where the largest would have too many steps, a smaller one stands for it.
+// range has at most 256 sizes, at all of them. Else at a spread: the smallest, so many next to the largest that all
+// remainders of strides are there, and others at random; where the largest would have too many steps, a smaller one
+// stands for it.
 //
 // Cost: a reading and a check for each size.
 
@@ -43,6 +44,11 @@ Faults check_sizes(const Plan& plan, const OpenRows& rows, const ReadAtSize& rea
   Faults first;
   std::set<std::int64_t> sizes{rows.at};
   for (const SizeValues& values : samples.values) sizes.insert(values[0]);
+  constexpr std::int64_t most_remainders = 256;
+  for (const auto& count : rows.steps) {
+    for (std::int64_t i = 0; count && i < std::min(count->over, most_remainders); ++i)
+      sizes.insert(std::max(range.least, range.most - i * range.step));
+  }
   for (const std::int64_t size : sizes) {
     std::optional<Input> input;
     try {

@@ -106,6 +106,8 @@ class OpenRowsSearch {
     if (!stream.operators.empty()) throw NoOpenRows("only some operators are to run by rows");
     if (!options.near.empty() || options.banks || !options.places.empty() || !options.states.empty())
       throw NoOpenRows("places of tensors are given");
+    if (!options.run.empty() || !options.feeds.empty() || !options.released.empty())
+      throw NoOpenRows("it is said when the network runs");
     return options;
   }
 
@@ -118,17 +120,27 @@ class OpenRowsSearch {
     std::int64_t index = std::min(last(), first_sizes - 1);
     while (true) {
       const std::int64_t size = accepted_from(index);
+      const stream::RowModel model = model_at(graph(size), schedule_);
+      const bool is_last =
+          index == last() || stream::iterations_of(model) > steps_of_schedules || deadline_.is_over();
       base_ = size;
-      if (schedule_at(size, analysis)) {
+      if ((is_last || has_several_rows(model)) && schedule_at(size, analysis)) {
         const auto growing = growing_from(size);
         if (!growing) return;
         why = *growing;
       }
-      const std::int64_t steps = stream::iterations_of(model_at(graph(size), schedule_));
-      if (index == last() || steps > steps_of_schedules || deadline_.is_over()) break;
+      if (is_last) break;
       index = std::min(last(), 2 * index + 1);
     }
     throw NoOpenRows(why);
+  }
+
+  /// Whether all that depends on the size has enough steps to show how they follow each other.
+  [[nodiscard]] bool has_several_rows(const stream::RowModel& model) const {
+    constexpr std::int64_t several = 8;
+    for (std::size_t op = 0; op < model.operators.size(); ++op)
+      if (schedule_.is_open[op] && model.operators[op].instances() < several) return false;
+    return true;
   }
 
   /// The next size that the model accepts, from a number in the range on; then the ones before.
