@@ -175,8 +175,37 @@ def speech(name, steps=1000, width=80, hidden=256, direction="forward"):
     return net
 
 
+def keywords(name, steps=1000, width=64):
+    """Words in a signal of any length: dilated convolutions that look back, up to 8 steps, and numbers for each step."""
+    net = Net(name)
+
+    def mix(x, channels):
+        inputs = net.shapes[x][1]
+        return net.add("Conv", [x, net.weight(channels, inputs, 1), net.weight(channels)], (1, channels, steps))
+
+    x = net.relu(mix(net.input("x", (1, 40, steps)), width))
+    for far in (1, 2, 4, 8, 1, 2, 4, 8):
+        y = net.add("Conv", [x, net.weight(width, 1, 3), net.weight(width)], (1, width, steps), group=width,
+                    dilations=[far], pads=[2 * far, 0])
+        x = net.plus(x, net.relu(mix(y, width)))
+    net.output(net.add("Sigmoid", [mix(x, 12)], (1, 12, steps)))
+    return of_any_size(net, 2, "samples")
+
+
+def of_any_size(net, axis, name):
+    """An axis of the input has any size; what follows from it is not declared."""
+    net.shapes = {}
+    net.inputs[0].type.tensor_type.shape.dim[axis].dim_param = name
+    for output in net.outputs:
+        for extent in output.type.tensor_type.shape.dim:
+            extent.ClearField("dim_value")
+    return net
+
+
 def networks():
     yield mobilenet_v1("stream_mobilenet_v1")
+    yield of_any_size(mobilenet_v1("stream_any_height"), 2, "height")
+    yield keywords("stream_any_length")
     yield mobilenet_v2("stream_mobilenet_v2", 224, (32, 16, 24, 32, 64, 96, 160, 320, 1280), True)
     yield mobilenet_v2("stream_mobilenet_v2_w035", 144, (11, 5, 8, 11, 22, 33, 56, 112, 448), False)
     yield resnet_50("stream_resnet50")

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "stowage/network.h"
+#include "stowage/open_rows.h"
 #include "stowage/options.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
@@ -81,6 +82,16 @@ struct Package {
 /// which there is no generated kernel, or that names what else the plan asks for in vain; UsageError if the
 /// name is not a C identifier.
 [[nodiscard]] Package generate_package(const Network& network, const Plan& plan,
+                                       const GenerateOptions& options);
+
+/// The network at a size.
+using ReadNetworkAt = std::function<Network(std::int64_t size)>;
+
+/// Writes a network whose rows are open: the functions of the C get the size. The plan and its rows are those of
+/// `find_open_rows`, for networks as `read` gives them. The test runs several sizes, each with as many inputs as the
+/// options say. Throws as for one size, and Error where the C of an operator depends on the size in another way than by
+/// numbers of rows.
+[[nodiscard]] Package generate_package(const Plan& plan, const OpenRows& rows, const ReadNetworkAt& read,
                                        const GenerateOptions& options);
 
 /// The same for several networks of one plan, that run one after the other or at the same time, in its order of models.

@@ -9,6 +9,7 @@
 #include <array>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,8 +18,10 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/given_plan.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/open_rows.h"
 #include "cli/output_files.h"
 #include "cli/package_test.h"
 #include "cli/plan_sizes.h"
@@ -91,6 +94,49 @@ ModelTexts sizes_for(const GenerateCommand& command) {
   if (sizes.is_within)
     throw UsageError("--dim gives sizes within the ranges of the plan; C is for the largest: leave them out");
   return sizes.texts;
+}
+
+/// Networks whose rows are open, as they are planned for C.
+Network network_at(const GenerateCommand& command, const GenerateOptions& wanted, const ModelTexts& texts) {
+  Network network = std::move(read_networks(command.inputs, texts)[0]);
+  add_scratch_of_kernels(network, wanted.kernels, true, wanted.externs);
+  run_carriers_whole(network, wanted.externs);
+  return network;
+}
+
+/// A package for all sizes of a range, by rows; none if neither a plan that is given nor options ask for it. Where there is
+/// no such plan, it says why.
+std::optional<PlannedPackage> package_of_open_rows(const GenerateCommand& command, const PlanOptions& options,
+                                                   const GenerateOptions& wanted) {
+  if (!command.given_plan.empty()) {
+    const GivenPlan given = read_given_plan(command.given_plan);
+    if (!given.rows) return std::nullopt;
+    const ModelTexts texts = sizes_in(given.plan, command.inputs, command.model).texts;
+    const auto read = [&](std::int64_t size) {
+      return network_at(command, wanted, with_size(texts, *given.rows, size));
+    };
+    PlannedPackage made{.planned = {.plan = given.plan}};
+    OpenRowsReport report;
+    const Faults faults = check_open_rows(
+        given.plan, *given.rows, [&](std::int64_t size) { return read(size).input; }, report);
+    print_faults(faults);
+    if (faults.empty()) made.package = generate_package(given.plan, *given.rows, read, wanted);
+    return made;
+  }
+  const auto read = [&](const ModelTexts& texts) { return network_at(command, wanted, texts); };
+  const auto found = rows_of_range(command.inputs, command.model, options,
+                                   [&](const ModelTexts& texts) { return read(texts).input; });
+  if (!found) return std::nullopt;
+  if (!found->planned) {
+    clear_progress_line();
+    base::print(std::cerr, "stowage: no plan by rows is one for all sizes: {}\n", found->why_not);
+    return std::nullopt;
+  }
+  PlannedPackage made{.planned = *found->planned};
+  made.package = generate_package(
+      made.planned.plan, found->rows,
+      [&](std::int64_t size) { return read(with_size(command.model, found->rows, size)); }, wanted);
+  return made;
 }
 
 /// A plan of ours, with its C.
@@ -185,7 +231,9 @@ ExitStatus run_generate(const GenerateCommand& command) {
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line(options.solve);
-  const PlannedPackage made = command.given_plan.empty()
+  std::optional<PlannedPackage> open = package_of_open_rows(command, options, wanted);
+  const PlannedPackage made = open ? *std::move(open)
+                              : command.given_plan.empty()
                                   ? package_of_options(std::move(networks), options, wanted)
                                   : package_of_given(command, std::move(networks), wanted);
   if (!made.no_rows.empty()) {

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/file.h"
+#include "cli/open_rows.h"
 #include "cli/size_search.h"
 #include "stowage/error.h"
 
@@ -49,12 +50,14 @@ void take_shape_rules(const Network& exact, Network& range) {
 }  // namespace
 
 GivenPlan parse_given_plan(std::string_view text) {
-  return {.plan = parse_plan(text), .functions = parse_offset_functions(text)};
+  return {.plan = parse_plan(text), .functions = parse_offset_functions(text), .rows = parse_open_rows(text)};
 }
 
 GivenPlan read_given_plan(const std::string& file) {
   const base::InputFile text(file);
-  return {.plan = read_plan(file), .functions = parse_offset_functions(text.bytes())};
+  return {.plan = read_plan(file),
+          .functions = parse_offset_functions(text.bytes()),
+          .rows = parse_open_rows(text.bytes())};
 }
 
 Faults faults_of_functions(const GivenPlan& given) {
@@ -63,6 +66,14 @@ Faults faults_of_functions(const GivenPlan& given) {
 
 WantedSizes wanted_sizes(const GivenPlan& given, const std::vector<NamedFile>& models, const ReadModel& read,
                          const ModelTexts& texts) {
+  if (given.rows) {
+    const SizeOfRows own = size_of_rows(texts, *given.rows);
+    const std::int64_t size = own.size.value_or(given.rows->at);
+    const PlannedSizes others = sizes_in(given.plan, models, read, own.others);
+    const Faults faults = check_plan(given.plan);
+    if (!faults.empty()) throw Error("", "the plan is wrong by itself: " + faults[0].what);
+    return {.texts = with_size(others.texts, *given.rows, size), .rows = size};
+  }
   PlannedSizes planned = sizes_in(given.plan, models, read, texts);
   WantedSizes sizes{.texts = std::move(planned.texts)};
   if (planned.is_within) sizes.range = std::move(planned.range);
@@ -84,6 +95,8 @@ WantedSizes wanted_sizes(const GivenPlan& given, const std::vector<std::string>&
 
 Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Input>& models,
                    const ReadInputs& read) {
+  if (sizes.rows && *sizes.rows != given.rows->at)
+    return plan_at(given.plan, *given.rows, *sizes.rows, std::get<Graph>(models[0].content));
   if (!sizes.range) return given.plan;
   std::vector<Input> range = read(*sizes.range);
   Graph graph = graph_at(std::get<Graph>(std::move(range[0].content)), std::get<Graph>(models[0].content));
@@ -94,6 +107,8 @@ Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector
 
 Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Network>& models,
                    const ReadNetworks& read) {
+  if (sizes.rows && *sizes.rows != given.rows->at)
+    return plan_at(given.plan, *given.rows, *sizes.rows, models[0].graph());
   if (!sizes.range) return given.plan;
   std::vector<Network> range = read(*sizes.range);
   range[0].input.content = graph_at(range[0].graph(), models[0].graph());

@@ -13,14 +13,16 @@
 #include "stowage/import.h"
 #include "stowage/network.h"
 #include "stowage/offset_functions.h"
+#include "stowage/open_rows.h"
 #include "stowage/plan.h"
 
 namespace stowage::cli {
 
-/// A plan that somebody has made, and its offsets as functions of sizes, if it has these.
+/// A plan that somebody has made, and its offsets as functions of sizes, or its open rows, if it has these.
 struct GivenPlan {
   Plan plan{};
   std::optional<OffsetFunctions> functions{};
+  std::optional<OpenRows> rows{};
 };
 
 /// From a document. Throws Error.
@@ -37,6 +39,7 @@ struct WantedSizes {
   std::optional<ModelTexts>
       range{};  ///< If the sizes are within those of the plan: the same for all of these.
   std::vector<std::int64_t> values{};  ///< Of the plan's functions, if all are given.
+  std::optional<std::int64_t> rows{};  ///< Of a plan with open rows: how many.
 };
 
 /// The sizes that the options give; what they leave open is as in the plan. Throws UsageError for sizes that are not the

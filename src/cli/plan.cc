@@ -20,6 +20,7 @@
 #include "cli/interrupt.h"
 #include "cli/models.h"
 #include "cli/offset_functions.h"
+#include "cli/open_rows.h"
 #include "cli/open_sizes.h"
 #include "cli/output_files.h"
 #include "cli/progress.h"
@@ -61,12 +62,13 @@ void add_function_headers(const PlanCommand& command, const Plan& plan, const Of
   }
 }
 
-/// Plan JSON has the functions, too.
-void replace_plans(const std::vector<WantedFile>& files, const Plan& plan, const OffsetFunctions& functions,
+/// Plan JSON has the functions, or open rows, too.
+template <typename More>
+void replace_plans(const std::vector<WantedFile>& files, const Plan& plan, const More& more,
                    std::vector<base::OutputFile>& outputs) {
   for (const std::string& file : files_of(files, Holds::json)) {
     const auto output = std::ranges::find(outputs, file, [](const auto& it) { return it.file.string(); });
-    output->write = [&](std::ostream& out) { write_json(plan, functions, out); };
+    output->write = [&](std::ostream& out) { write_json(plan, more, out); };
   }
 }
 
@@ -294,24 +296,38 @@ ExitStatus run_plan(const PlanCommand& given) {
   if (fits_two_dimensions(command)) return show_frontier(command, options, reader_of(command, options));
   const auto time_limit = options.solve.time_limit;
   if (!command.fit.empty()) options.solve.time_limit = fit_dimension(command, options);
+  const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
+  options.solve.stop = watch.stop();
+  std::optional<FoundOpenRows> rows;
+  if (!tflm && command.fit.empty() && command.offsets.empty())
+    rows = rows_of_range(command.inputs, command.model, options, [&](const ModelTexts& texts) {
+      return std::move(read_models(command.inputs, texts, Wanted::rows)[0]);
+    });
+  const bool has_rows = rows && rows->planned;
+  if (has_rows && !files_of(files, Holds::header).empty())
+    throw UsageError(fmt::format("a header is of one size, and the plan is for all of {}: give --dim {}=N",
+                                 base::quoted(rows->rows.size.name), base::visible(rows->rows.size.name)));
+  if (has_rows) command.model = with_size(command.model, rows->rows, rows->rows.at);
   std::vector<Input> inputs = tflm ? tflm->inputs() : inputs_of(command, options);
   print_notes(inputs);
   expect_what_if(command, inputs);
   expect_overlay(command, inputs);
   if (command.unpin) std::ranges::transform(inputs, inputs.begin(), without_pins);
-  const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
-  options.solve.stop = watch.stop();
   options.solve.progress = progress_line(options.solve);
   // A page shows the list that was given, functions are of the network; all else is in the plan.
   const bool is_kept = inputs.size() > 1 || !command.offsets.empty() || !files_of(files, Holds::page).empty();
-  PlanResult result = is_kept ? make_plan(inputs, options) : make_plan(std::move(inputs[0]), options);
+  PlanResult result = has_rows  ? *rows->planned
+                      : is_kept ? make_plan(inputs, options)
+                                : make_plan(std::move(inputs[0]), options);
   clear_progress_line();
+  if (rows && !has_rows) note_no_open_rows(*rows, result.plan);
   options.solve.time_limit = time_limit;
   note_nearness(result);
   if (!result.faults.empty()) return report_own_fault(result);
   const std::optional<FoundFunctions> functions = functions_for(command, inputs[0], options, result);
   std::vector<base::OutputFile> outputs = outputs_of(files, result.plan, command.form());
   if (functions) replace_plans(files, result.plan, functions->functions, outputs);
+  if (has_rows) replace_plans(files, result.plan, rows->rows, outputs);
   const TflmOutput planned = tflm ? tflm->output(inputs, options, result) : TflmOutput{};
   for (const PlannedFile& file : planned.files) {
     if (!file.faults.empty()) return report_own_fault({.plan = result.plan, .faults = file.faults});
@@ -360,6 +376,8 @@ ExitStatus run_plan(const PlanCommand& given) {
   } else if (command.json) {
     if (functions) {
       write_json(result.plan, functions->functions, std::cout);
+    } else if (has_rows) {
+      write_json(result.plan, rows->rows, std::cout);
     } else {
       write_json(result.plan, is_met ? std::vector<Remedy>() : remedies, std::cout, command.form());
     }
@@ -367,6 +385,7 @@ ExitStatus run_plan(const PlanCommand& given) {
     write_summary(result.plan, out);
     print_objectives(result, options, out);
     if (functions) write_functions_summary(*functions, out);
+    if (has_rows) write_open_rows(*rows, out);
     write_tflm_output(planned, command, inputs, out);
     if (!tflm) write_runtime(command, options, result.plan, out, "\n");
   }

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/given_plan.h"
 #include "cli/models.h"
+#include "cli/open_rows.h"
 #include "cli/plan_sizes.h"
 #include "cli/terminal.h"
 #include "stowage/error.h"
@@ -29,9 +30,18 @@ nlohmann::json verdict_of(const Faults& faults, const VerifyCommand& command) {
   return {{"valid", faults.empty()}, {"checked_with_model", !command.models.empty()}, {"faults", words}};
 }
 
-/// The plan becomes the one for the sizes that --dim gives within its ranges.
-Faults check_with_models(const VerifyCommand& command, GivenPlan& given) {
+/// The plan becomes the one for the sizes that --dim gives within its ranges. One with open rows is checked at all, or at
+/// a spread of them, unless --dim gives one.
+Faults check_with_models(const VerifyCommand& command, GivenPlan& given,
+                         std::optional<OpenRowsReport>& report) {
   const WantedSizes sizes = wanted_sizes(given, command.models, command.model);
+  if (given.rows && !size_of_rows(command.model, *given.rows).size) {
+    const auto read_at = [&](std::int64_t size) {
+      return std::move(
+          read_models(command.models, with_size(sizes.texts, *given.rows, size), Wanted::rows)[0]);
+    };
+    return check_open_rows(given.plan, *given.rows, read_at, report.emplace());
+  }
   const auto read = [&](const ModelTexts& texts) {
     return read_models(command.models, texts, wanted_to_check(given.plan));
   };
@@ -97,12 +107,13 @@ ExitStatus run_verify(const VerifyCommand& command) {
   GivenPlan given = read_given_plan(command.plan_file);
   const Plan& plan = given.plan;
   Faults faults = faults_of_functions(given);
+  std::optional<OpenRowsReport> rows;
   if (!faults.empty()) {
     // Nothing else is checked: functions that are wrong have no sizes.
   } else if (command.models.empty()) {
     faults = check_plan(plan);
   } else {
-    faults = check_with_models(command, given);
+    faults = check_with_models(command, given, rows);
   }
   if (command.json) {
     nlohmann::json document = verdict_of(faults, command);
@@ -115,9 +126,12 @@ ExitStatus run_verify(const VerifyCommand& command) {
   }
   print_faults(faults);
   if (faults.empty()) {
-    base::print(summary_stream(), "valid: {} buffers, {} tensors, peak {} bytes{}\n", plan.buffers.size(),
+    base::print(summary_stream(), "valid: {} buffers, {} tensors, peak {} bytes{}{}\n", plan.buffers.size(),
                 plan.tensors.size(), plan.summary.peak,
-                command.models.empty() ? " (checked without the model)" : "");
+                command.models.empty() ? " (checked without the model)" : "",
+                rows ? fmt::format(", at {}{} sizes{}", rows->is_every_size ? "all " : "", rows->checked,
+                                   rows->is_every_size ? "" : fmt::format(" up to {}", rows->largest))
+                     : "");
   }
   flush_output();
   return faults.empty() ? ExitStatus::done : ExitStatus::not_met;

@@ -18,7 +18,8 @@ namespace stowage::exporting {
 namespace {
 
 /// Types of all headers. @ is the prefix, % the prefix in capitals, $ the type of sizes. Lines that begin with ~ are in
-/// headers of plans by rows alone, with ! in those with pauses, # is the first parameter of functions that need the clocks, and ^ these.
+/// headers of plans by rows alone, with ! in those with pauses. # is the first parameter of functions that need the
+/// clocks, and ^ these.
 constexpr std::string_view types = R"(
 typedef $ @_bytes;
 

@@ -29,6 +29,10 @@ std::string dump(const Json& json) {
   return without_controls(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+Json json_of(const SizeSymbol& size) {
+  return {{"name", size.name}, {"least", size.least}, {"most", size.most}, {"step", size.step}};
+}
+
 void add_given(const Tensor& tensor, Json& json) {
   for (const OpenExtent& open : tensor.open) json["open"].push_back({open.axis, open.symbol});
   for (const Number& element : tensor.value)

@@ -18,6 +18,9 @@ using Json = nlohmann::ordered_json;
 /// What a tensor has of open extents and of a value that the user gives.
 void add_given(const Tensor& tensor, Json& json);
 
+/// A size with its range.
+[[nodiscard]] Json json_of(const SizeSymbol& size);
+
 /// An array with one element per line, made by `to_json`.
 template <typename Range, typename ToJson>
 void write_rows(std::ostream& out, const Range& range, const ToJson& to_json) {

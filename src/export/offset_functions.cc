@@ -32,8 +32,7 @@ using Kind = SizeTerm::Kind;
 
 Json functions_json(const OffsetFunctions& functions) {
   Json symbols = Json::array(), terms = Json::array();
-  for (const SizeSymbol& it : functions.symbols)
-    symbols.push_back({{"name", it.name}, {"least", it.least}, {"most", it.most}, {"step", it.step}});
+  for (const SizeSymbol& it : functions.symbols) symbols.push_back(exporting::json_of(it));
   for (std::size_t t = 0; t < functions.terms.size(); ++t) {
     const SizeTerm& term = functions.terms[t];
     Json parts = Json::array();

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -26,6 +27,7 @@
 #include "generate/functions.h"
 #include "generate/kernel_files.h"
 #include "generate/loops.h"
+#include "generate/open_rows.h"
 #include "generate/package.h"
 #include "generate/program.h"
 #include "generate/refused.h"
@@ -37,6 +39,7 @@
 #include "run/blocks.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
+#include "stowage/parts.h"
 #include "stowage/run.h"
 
 namespace stowage {
@@ -267,6 +270,34 @@ void fill(Model& model, Sources& sources, const GenerateOptions& options, const 
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
 }
 
+/// What all files are written from, once `model` is filled.
+Package package_of(const Model& model, Sources& sources, const Network& network, const std::string& plan_json,
+                   const std::string& test) {
+  const std::string text = program_of(model, sources);
+  Package package{.uses = {use_of(model)},
+                  .state = bytes_of_state(model) + bytes_kept(model),
+                  .weights = size_of(sources.arrays()),
+                  .control = bytes_of_tables(model) + sources.bytes_of_places(),
+                  .layers = bytes_of_layers(text),
+                  .steps = model.schedule.steps.size()};
+  for (const PlannedMemory& memory : model.plan->memories) package.arena += memory.peak;
+  for (const Operator& op : network.graph().subgraphs[0].operators)
+    package.multiplies += op.multiplies.value_or(0);
+  const std::string& name = model.name;
+  package.files = {{name + ".h", interface_of(model, sources)},
+                   {name + ".c", text},
+                   {name + "_weights.h", weights_header_of(model, sources)},
+                   {name + "_weights.c", weights_of(model, sources)},
+                   {name + "_test.c", test},
+                   {"plan.json", plan_json}};
+  const std::vector<std::string> kernels(sources.kernels().begin(), sources.kernels().end());
+  add_kernels(package, kernels);
+  for (GeneratedFile& file : build_files_of(model, package, kernels))
+    package.files.push_back(std::move(file));
+  add_licences(package.files);
+  return package;
+}
+
 /// Blocks of operators are written as operators of a network of their own.
 Package write_package(const Network& network, const Plan& whole_plan, const GenerateOptions& options) {
   const Plan plan = without_weights_memories(whole_plan);
@@ -281,29 +312,128 @@ Package write_package(const Network& network, const Plan& whole_plan, const Gene
   const run::BlockNetwork* const of_blocks = blocks ? &*blocks : nullptr;
   Sources sources(*model.network, blocks ? blocks->program() : program, *model.plan, options.name, of_blocks);
   fill(model, sources, options, of_blocks);
-  const std::string text = program_of(model, sources);
-  Package package{.uses = {use_of(model)},
-                  .state = bytes_of_state(model) + bytes_kept(model),
-                  .weights = size_of(sources.arrays()),
-                  .control = bytes_of_tables(model) + sources.bytes_of_places(),
-                  .layers = bytes_of_layers(text),
-                  .steps = model.schedule.steps.size()};
-  for (const PlannedMemory& memory : plan.memories) package.arena += memory.peak;
-  for (const Operator& op : network.graph().subgraphs[0].operators)
-    package.multiplies += op.multiplies.value_or(0);
-  const std::string& name = options.name;
-  package.files = {{name + ".h", interface_of(model, sources)},
-                   {name + ".c", text},
-                   {name + "_weights.h", weights_header_of(model, sources)},
-                   {name + "_weights.c", weights_of(model, sources)},
-                   {name + "_test.c", test_program_of(model, cases_of(network, whole_plan, options))},
-                   {"plan.json", plan_json_of(whole_plan)}};
-  const std::vector<std::string> kernels(sources.kernels().begin(), sources.kernels().end());
-  add_kernels(package, kernels);
-  for (GeneratedFile& file : build_files_of(model, package, kernels))
-    package.files.push_back(std::move(file));
-  add_licences(package.files);
-  return package;
+  return package_of(model, sources, network, plan_json_of(whole_plan),
+                    test_program_of(model, cases_of(network, whole_plan, options)));
+}
+
+/// Everything of a package at one size of its open rows.
+struct WritingAt {
+  WritingAt(std::int64_t at, Network own, const Plan& plan_there, const GenerateOptions& options)
+      : size(at),
+        network(std::move(own)),
+        plan(without_weights_memories(plan_there)),
+        program(run::make_program(network, {.kernels = KernelSet::plain}, types_of(network))),
+        model{.network = &network, .plan = &plan, .name = options.name, .origin = origin_of(options)},
+        sources(network, program, plan, options.name, nullptr) {
+    sources.set_open();
+    fill(model, sources, options, nullptr);
+  }
+
+  std::int64_t size;
+  Network network;
+  Plan plan;
+  run::Program program;
+  Model model;
+  Sources sources;
+};
+
+/// Whether the size tells more of what depends on it: some number of steps is another one than at all sizes before.
+bool shows_more(const OpenRows& rows, std::int64_t size, std::set<std::size_t>& shown) {
+  const std::size_t before = shown.size();
+  for (std::size_t i = 0; i < rows.steps.size(); ++i)
+    if (rows.steps[i] && steps_at(*rows.steps[i], size) != steps_at(*rows.steps[i], rows.at)) shown.insert(i);
+  return shown.size() > before;
+}
+
+/// The network at the size of the plan, and at others that the model accepts, the nearest first: three, and those that it
+/// takes for all numbers of rows to differ.
+std::vector<std::unique_ptr<WritingAt>> written_at_some(const Plan& plan, const OpenRows& rows,
+                                                        const ReadNetworkAt& read,
+                                                        const GenerateOptions& options) {
+  constexpr std::size_t wanted = 3;
+  constexpr std::int64_t farthest = 2048;
+  const auto open = static_cast<std::size_t>(
+      std::ranges::count_if(rows.steps, [](const auto& it) { return it.has_value(); }));
+  std::set<std::size_t> shown;
+  std::vector<std::unique_ptr<WritingAt>> all;
+  all.push_back(std::make_unique<WritingAt>(rows.at, read(rows.at), plan, options));
+  for (std::int64_t distance = 1; distance <= farthest && (all.size() < wanted || shown.size() < open);
+       ++distance) {
+    for (const std::int64_t size :
+         {rows.at - distance * rows.size.step, rows.at + distance * rows.size.step}) {
+      if (size < rows.size.least || size > rows.size.most) continue;
+      if (!shows_more(rows, size, shown) && all.size() >= wanted) continue;
+      try {
+        Network network = read(size);
+        const Plan there = plan_at(plan, rows, size, network.graph());
+        all.push_back(std::make_unique<WritingAt>(size, std::move(network), there, options));
+      } catch (const UsageError&) {
+        throw;
+      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the model rejects it
+      }
+    }
+  }
+  if (all.size() < 2) throw Error("plan", "has open rows, but the model accepts one size only");
+  return all;
+}
+
+/// What the runner computes at some sizes: at the least ones, and at others up to that of the plan.
+std::vector<CasesAt> cases_at_some(const Plan& plan, const OpenRows& rows, const ReadNetworkAt& read,
+                                   const GenerateOptions& options, std::vector<Network>& networks) {
+  constexpr std::size_t wanted = 6;
+  std::set<std::int64_t> tried;
+  std::vector<CasesAt> all;
+  networks.reserve(wanted);
+  const std::int64_t last = (rows.at - rows.size.least) / rows.size.step;
+  for (const std::int64_t index :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{7}, std::int64_t{12},
+        std::int64_t{20}, std::int64_t{33}, std::int64_t{54}, last}) {
+    const std::int64_t size = rows.size.least + std::min(index, last) * rows.size.step;
+    if (networks.size() == wanted || !tried.insert(size).second) continue;
+    try {
+      Network network = read(size);
+      const Plan there = size == rows.at ? plan : plan_at(plan, rows, size, network.graph());
+      std::vector<TestCase> cases = cases_of(network, there, options);
+      networks.push_back(std::move(network));
+      all.push_back({size, &networks.back(), std::move(cases)});
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the model rejects it
+    }
+  }
+  if (all.empty()) throw Error("plan", "the test of the package has no size that can be run");
+  return all;
+}
+
+Package write_open_package(const Plan& plan, const OpenRows& rows, const ReadNetworkAt& read,
+                           const GenerateOptions& options) {
+  constexpr std::int64_t most_counted = std::int64_t{1} << 29;  // times and sizes are int32_t
+  if (plan.streaming && plan.streaming->granule != 1)
+    throw Error("plan", "has open rows in steps of several, expected --granule 1");
+  if (!options.inputs.empty())
+    throw UsageError("--input: the test of a network with open rows makes inputs of several sizes itself");
+  std::vector<std::unique_ptr<WritingAt>> all = written_at_some(plan, rows, read, options);
+  const std::vector<TimedSteps>& timed = plan.streaming->affine->operators;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    const std::int64_t steps = rows.steps[i] ? steps_at(*rows.steps[i], rows.size.most) : timed[i].count;
+    const std::int64_t over = rows.steps[i] ? rows.steps[i]->over : 1;
+    if (steps > most_counted / (timed[i].scale * over) || rows.size.most > most_counted)
+      throw Error("plan", fmt::format("has {} steps of one operator at {}={}, more than the C counts; give a "
+                                      "smaller range",
+                                      steps, rows.size.name, rows.size.most));
+  }
+  std::vector<WrittenAt> written;
+  for (const auto& it : all) written.push_back({it->size, &it->model, &it->sources});
+  open_rows(written, all[0]->plan, rows);
+  Model& model = all[0]->model;
+  model.loops = loops_of(all[0]->network, all[0]->plan, model.schedule, model.functions, model.name, &rows);
+  if (!model.loops)
+    throw Error("plan", has_isl() ? "has open rows, and its order has no loops"
+                                  : "has open rows, whose loops need isl, which this build lacks");
+  std::vector<Network> networks;
+  const std::vector<CasesAt> cases = cases_at_some(plan, rows, read, options, networks);
+  return package_of(model, all[0]->sources, all[0]->network, plan_json_of(plan, &rows),
+                    test_program_of(model, cases));
 }
 
 }  // namespace
@@ -331,12 +461,13 @@ void run_carriers_whole(Network& network, const std::vector<std::string>& extern
   }
 }
 
-Package generate_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
-  generate::expect_identifier(options.name);
-  generate::expect_plain_network(network, plan);
-  generate::expect_known_externs(network, options.externs);
+namespace {
+
+/// Errors of the C, with the file of the network.
+template <typename Write>
+Package in_file_of_network(const Network& network, const Write& write) {
   try {
-    return generate::write_package(network, plan, options);
+    return write();
   } catch (const kernels::Unsupported& unsupported) {
     throw Error("", "cannot be generated: " + unsupported.reason).in_file(network.input.info.source);
   } catch (const RunFault& fault) {
@@ -346,6 +477,24 @@ Package generate_package(const Network& network, const Plan& plan, const Generat
   } catch (const Error& error) {
     throw network.input.info.source.empty() ? error : error.in_file(network.input.info.source);
   }
+}
+
+}  // namespace
+
+Package generate_package(const Plan& plan, const OpenRows& rows, const ReadNetworkAt& read,
+                         const GenerateOptions& options) {
+  generate::expect_identifier(options.name);
+  const Network network = read(rows.at);
+  generate::expect_plain_network(network, plan);
+  generate::expect_known_externs(network, options.externs);
+  return in_file_of_network(network, [&] { return generate::write_open_package(plan, rows, read, options); });
+}
+
+Package generate_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
+  generate::expect_identifier(options.name);
+  generate::expect_plain_network(network, plan);
+  generate::expect_known_externs(network, options.externs);
+  return in_file_of_network(network, [&] { return generate::write_package(network, plan, options); });
 }
 
 }  // namespace stowage

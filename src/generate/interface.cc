@@ -16,19 +16,44 @@ std::string join(const Shape& shape) {
   return text;
 }
 
+/// The same where the number of rows depends on the size `n` of a run.
+std::string macros_of_open_outlet(const Model& model, const Outlet& outlet, const std::string& prefix) {
+  const Tensor& tensor = model.tensor(outlet.tensor);
+  const std::size_t axis = *model.schedule.ports[*outlet.port].axis;
+  const StepCount& rows = model.open->of_tensors.at(outlet.tensor);
+  std::string shape;
+  for (std::size_t d = 0; d < tensor.shape->size(); ++d)
+    shape += fmt::format("{}{}", d == 0 ? "" : ", ",
+                         d == axis ? prefix + "_ROWS(n)" : fmt::format("{}", (*tensor.shape)[d]));
+  const std::int64_t extent = (*tensor.shape)[axis];
+  std::string macro = text_of({rows.times, rows.plus, 1});
+  macro.replace(macro.find('n'), 1, "(n)");
+  return fmt::format(
+      "/* Rows are along dimension {1}; how many depends on n. */\n"
+      "#define {0}_ROWS(n) (({2}) / {3})\n#define {0}_SHAPE(n) {{{4}}}\n"
+      "#define {0}_COUNT(n) ({0}_ROWS(n) * {5})\n#define {0}_BYTES(n) ({0}_ROWS(n) * {0}_ROW_BYTES)\n"
+      "#define {0}_PORT {6}\n#define {0}_ROW_BYTES {7}\n",
+      prefix, axis, macro, rows.over, shape, kernels::count_of(*tensor.shape) / extent, *outlet.port,
+      tensor.bytes / extent);
+}
+
 std::string macros_of_outlet(const Model& model, const Outlet& outlet) {
   const Tensor& tensor = model.tensor(outlet.tensor);
   const std::string prefix = upper(model.name) + "_" + upper(outlet.name);
   std::string text = fmt::format("\n/* {} {}: {} */\n", outlet.is_input ? "Input" : "Output",
                                  in_comment(tensor.name), name_of(tensor.dtype));
-  text += fmt::format("#define {}_SHAPE {{{}}}\n", prefix, join(*tensor.shape));
-  text += fmt::format("#define {}_COUNT {}\n", prefix, kernels::count_of(*tensor.shape));
-  text += fmt::format("#define {}_BYTES {}\n", prefix, tensor.bytes);
+  const bool is_open = model.open && outlet.port && model.open->of_tensors.contains(outlet.tensor);
+  if (!is_open) {
+    text += fmt::format("#define {}_SHAPE {{{}}}\n", prefix, join(*tensor.shape));
+    text += fmt::format("#define {}_COUNT {}\n", prefix, kernels::count_of(*tensor.shape));
+    text += fmt::format("#define {}_BYTES {}\n", prefix, tensor.bytes);
+  }
   const auto& quantization = model.network->quantizations[outlet.tensor];
   if (quantization && quantization->scales.size() == 1) {
     text += fmt::format("#define {}_SCALE {}\n", prefix, literal(quantization->scales[0]));
     text += fmt::format("#define {}_ZERO_POINT {}\n", prefix, quantization->zero_points[0]);
   }
+  if (is_open) return text + macros_of_open_outlet(model, outlet, prefix);
   if (!outlet.port) return text;
   const auto axis = model.schedule.ports[*outlet.port].axis;
   const std::int64_t rows = axis ? (*tensor.shape)[*axis] : 1;
@@ -53,6 +78,16 @@ std::string memory_macros(const Model& model) {
         "#define {}_KEPT_SIZE {}\n",
         upper(model.name), bytes_kept(model));
   return text;
+}
+
+/// The range of the size of a run.
+std::string size_macros(const Model& model) {
+  if (!model.open) return "";
+  const SizeSymbol& size = model.open->rows->size;
+  return fmt::format(
+      "\n/* n, the size of a run, is {1} of the model: from the least to the most, in these steps. */\n"
+      "#define {0}_LEAST {2}\n#define {0}_MOST {3}\n#define {0}_STEP {4}\n",
+      upper(model.name), in_comment(size.name), size.least, size.most, size.step);
 }
 
 std::string memory_parameters(const Model& model) {
@@ -102,6 +137,9 @@ std::string state_text(const Model& model) {
     for (std::size_t c = 0; c < model.loops->counters; ++c)
       members += fmt::format("  int32_t c{}; /* counts a loop */\n", c);
     members += "  int32_t row;\n  uint8_t port;\n  uint8_t stop;\n";
+    if (model.open) members += "  int32_t n;\n";
+    if (model.open && !model.open->numbers.empty())
+      members += fmt::format("  int32_t open[{}]; /* numbers of rows */\n", model.open->numbers.size());
   } else {
     members = fmt::format(
         "  {} done[{}]; /* row blocks of each operator and port */\n"
@@ -118,6 +156,12 @@ std::string state_text(const Model& model) {
 std::string row_interface(const Model& model) {
   const std::string& name = model.name;
   const std::string big = upper(name);
+  std::string further;  // what else a run may say
+  if (model.schedule.has_pauses)
+    further +=
+        fmt::format("  {}_PAUSES{} /* models that share its memory may run here, from begin to end */\n", big,
+                    model.open ? "," : "");
+  if (model.open) further += fmt::format("  {}_WRONG_SIZE /* n is not in its range; nothing runs */\n", big);
   std::string text = fmt::format(
       "\n/* A run by rows: the caller writes each row of the input to its place and takes each row of the "
       "output.\n"
@@ -125,35 +169,33 @@ std::string row_interface(const Model& model) {
       " *   {0}_status status = {0}_begin(&state, {2});\n"
       " *   while (status != {1}_DONE) {{\n"
       " *     if (status == {1}_WANTS_ROW) read_camera_line({0}_row(&state));\n"
-      " *     if (status == {1}_HAS_ROW) use_result({0}_row(&state));\n{3}"
+      " *     if (status == {1}_HAS_ROW) use_result({0}_row(&state));\n{5}"
       " *     status = {0}_advance(&state);\n"
       " *   }}\n"
       " */\n"
       "typedef enum {{\n"
       "  {1}_DONE,\n"
       "  {1}_WANTS_ROW, /* write the next row of an input to {0}_row() */\n"
-      "  {1}_HAS_ROW    /* the next row of an output is at {0}_row() */\n{4}"
-      "}} {0}_status;\n\n",
+      "  {1}_HAS_ROW{3} /* the next row of an output is at {0}_row() */\n"
+      "{4}}} {0}_status;\n\n",
       name, big,
-      fmt::format("{}{}", fmt::join(memory_names(*model.plan), ", "), bytes_kept(model) > 0 ? ", kept" : ""),
-      model.schedule.has_pauses ? fmt::format(" *     if (status == {}_PAUSES) run_others();\n", big) : "",
-      model.schedule.has_pauses
-          ? fmt::format("  , {}_PAUSES /* models that share its memory may run here, from begin to end */\n",
-                        big)
-          : "");
+      fmt::format("{}{}{}", fmt::join(memory_names(*model.plan), ", "), bytes_kept(model) > 0 ? ", kept" : "",
+                  model.open ? ", n" : ""),
+      further.empty() ? "  " : ",", further,
+      model.schedule.has_pauses ? fmt::format(" *     if (status == {}_PAUSES) run_others();\n", big) : "");
   text += state_text(model);
   text += fmt::format(
       "/* Begins a run and computes up to the first row that it wants or has. */\n"
-      "{0}_status {0}_begin({0}_state *state, {1}{2});\n"
+      "{0}_status {0}_begin({0}_state *state, {1}{2}{3});\n"
       "/* Goes on after a row: computes all that it makes possible, then returns. */\n"
       "{0}_status {0}_advance({0}_state *state);\n"
       "/* Where the row is that the run wants or has, its number, and which input or output it is of: a "
-      "..._PORT.\n * Not for a run that is done{3}. */\n"
+      "..._PORT.\n * Not for a run that is done{4}. */\n"
       "void *{0}_row(const {0}_state *state);\n"
       "int32_t {0}_row_number(const {0}_state *state);\n"
       "int32_t {0}_port(const {0}_state *state);\n",
       name, memory_parameters(model), bytes_kept(model) > 0 ? ", void *kept" : "",
-      model.schedule.has_pauses ? " or pauses" : "");
+      model.open ? ", int32_t n" : "", model.schedule.has_pauses ? " or pauses" : "");
   return text + reset_declaration(model);
 }
 
@@ -207,6 +249,7 @@ std::string interface_of(const Model& model, const Sources& sources) {
       "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "/* Memory that the caller provides, in bytes. */\n{}",
       in_comment(model.source()), model.origin, big, big, memory_macros(model));
+  text += size_macros(model);
   for (const Outlet& outlet : outlets_of(model)) text += macros_of_outlet(model, outlet);
   text += offset_macros(model);
   text += model.has_ports() ? row_interface(model) : run_interface(model);

@@ -59,8 +59,9 @@ std::optional<Call> call_in(std::string_view line) {
 class LoopWriter {
  public:
   LoopWriter(const Network& network, const Plan& plan, const Schedule& schedule,
-             const std::vector<Function>& functions, const std::string& name)
-      : network_(network),
+             const std::vector<Function>& functions, const std::string& name, const OpenRows* rows)
+      : rows_(rows),
+        network_(network),
         affine_(*plan.streaming->affine),
         schedule_(schedule),
         functions_(functions),
@@ -73,8 +74,10 @@ class LoopWriter {
     for (std::size_t s = 0; s < statements_.size(); ++s) {
       const TimedSteps& it = affine_.operators[s];
       statements.push_back({fmt::format("S{}", s), it.count, it.scale, it.shift, it.position});
+      if (rows_ != nullptr) statements.back().open = rows_->steps[s];
     }
-    const auto loops = stream::loop_nest(statements, most_effort);
+    const auto loops =
+        stream::loop_nest(statements, most_effort, rows_ == nullptr ? SizeSymbol() : rows_->size);
     if (!loops) return std::nullopt;
     for (std::size_t at = 0; at < loops->size();) {
       const std::size_t end = loops->find('\n', at);
@@ -144,8 +147,8 @@ class LoopWriter {
     if (it.number < functions_.size()) {
       const Function& function = functions_[it.number];
       const bool has_row = schedule_.operators[it.number].axis.has_value();
-      text =
-          fmt::format("{}{}(memory{}{});\n", indent, function.name, function.part, has_row ? ", " + row : "");
+      text = fmt::format("{}{}(memory{}{}{});\n", indent, function.name, function.part,
+                         function.reads_open ? ", open" : "", has_row ? ", " + row : "");
       if (it.leaves) text += stop(*it.leaves, row, indent);
     } else {
       text = stop(it.number, row, indent);
@@ -183,6 +186,7 @@ class LoopWriter {
         schedule_.ports[port].is_input ? "WANTS" : "HAS");
   }
 
+  const OpenRows* rows_;
   const Network& network_;
   const AffineSchedule& affine_;
   const Schedule& schedule_;
@@ -196,11 +200,12 @@ class LoopWriter {
 }  // namespace
 
 std::optional<Loops> loops_of(const Network& network, const Plan& plan, const Schedule& schedule,
-                              const std::vector<Function>& functions, const std::string& name) {
+                              const std::vector<Function>& functions, const std::string& name,
+                              const OpenRows* rows) {
   const bool counts_steps = std::ranges::any_of(functions, &Function::reads_now);
   if (!schedule.repeats.empty() || counts_steps) return std::nullopt;
   if (!plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed) return std::nullopt;
-  return LoopWriter(network, plan, schedule, functions, name).write();
+  return LoopWriter(network, plan, schedule, functions, name, rows).write();
 }
 
 }  // namespace stowage::generate

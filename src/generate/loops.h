@@ -7,6 +7,7 @@
 
 #include "generate/schedule.h"
 #include "generate/sources.h"
+#include "stowage/open_rows.h"
 #include "stowage/plan.h"
 
 namespace stowage::generate {
@@ -18,9 +19,10 @@ struct Loops {
 };
 
 /// None for plans that follow none. `functions` are those of the operators. Where rows come and go, the loops are the
-/// body of a function that returns for each of them and goes on behind it: counters are members of `state`.
+/// body of a function that returns for each of them and goes on behind it: counters are members of `state`. With open rows,
+/// the size is a variable `n`, and functions that read the open numbers get `open`.
 [[nodiscard]] std::optional<Loops> loops_of(const Network& network, const Plan& plan,
                                             const Schedule& schedule, const std::vector<Function>& functions,
-                                            const std::string& name);
+                                            const std::string& name, const OpenRows* rows = nullptr);
 
 }  // namespace stowage::generate

@@ -104,12 +104,26 @@ void replace_all(std::string& text, const std::string& mark, const std::string& 
     text.replace(at, mark.size(), by);
 }
 
+/// "1x8x48", "1x8x(n / 2)"
+std::string shape_text(const Model& model, const Outlet& outlet) {
+  const Shape& shape = *model.tensor(outlet.tensor).shape;
+  if (!model.open || !outlet.port || !model.open->of_tensors.contains(outlet.tensor))
+    return show_shape(shape);
+  const std::string rows = text_of(model.open->of_tensors.at(outlet.tensor));
+  std::string text;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    text += (d == 0 ? "" : "x") + (d != *model.schedule.ports[*outlet.port].axis ? std::to_string(shape[d])
+                                   : rows == "n"                                 ? rows
+                                                                                 : "(" + rows + ")");
+  return text;
+}
+
 std::string outlet_rows(const Model& model) {
   std::string text;
   for (const Outlet& outlet : outlets_of(model)) {
     const Tensor& tensor = model.tensor(outlet.tensor);
     text += fmt::format("| {} | {} | {} | {} |\n", outlet.name, in_comment(tensor.name),
-                        name_of(tensor.dtype), show_shape(*tensor.shape));
+                        name_of(tensor.dtype), shape_text(model, outlet));
   }
   return text;
 }
@@ -138,7 +152,7 @@ std::string calls_of(const Model& model) {
   if (model.has_ports())
     return text +
            fmt::format(
-               "void infer_{1}(void (*read_line)(void *row), void (*use_result)(const void *row){3}) {{\n"
+               "void infer_{1}({5}void (*read_line)(void *row), void (*use_result)(const void *row){3}) {{\n"
                "  {1}_state state;\n"
                "  {1}_status status = {1}_begin(&state, {2});\n"
                "  while (status != {0}_DONE) {{\n"
@@ -147,8 +161,9 @@ std::string calls_of(const Model& model) {
                "    status = {1}_advance(&state);\n"
                "  }}\n"
                "}}\n",
-               big, name, memories, pauses ? ", void (*run_others)(void)" : "",
-               pauses ? fmt::format("    if (status == {}_PAUSES) run_others();\n", big) : "");
+               big, name, memories + (model.open ? ", n" : ""), pauses ? ", void (*run_others)(void)" : "",
+               pauses ? fmt::format("    if (status == {}_PAUSES) run_others();\n", big) : "",
+               model.open ? "int32_t n, " : "");
   std::string parameters;
   for (const Outlet& outlet : outlets_of(model)) {
     parameters += fmt::format("{}{}{} *{}", parameters.empty() ? "" : ", ", outlet.is_input ? "const " : "",
@@ -249,10 +264,14 @@ std::string origin_of(const GenerateOptions& options) {
   return text;
 }
 
-std::string plan_json_of(Plan plan) {
+std::string plan_json_of(Plan plan, const OpenRows* rows) {
   for (ModelInfo& model : plan.models) model.source = std::filesystem::path(model.source).filename().string();
   std::ostringstream out;
-  write_json(plan, out);
+  if (rows != nullptr) {
+    write_json(plan, *rows, out);
+  } else {
+    write_json(plan, out);
+  }
   return std::move(out).str();
 }
 

@@ -16,7 +16,7 @@ namespace stowage::generate {
 /// Lines of a comment: the version, the command, and the hash of the model's file, as far as they are known.
 [[nodiscard]] std::string origin_of(const GenerateOptions& options);
 /// The plan as JSON. Names of models' files have no folder: packages go to other machines.
-[[nodiscard]] std::string plan_json_of(Plan plan);
+[[nodiscard]] std::string plan_json_of(Plan plan, const OpenRows* rows = nullptr);
 
 /// What README.md says of licences.
 inline constexpr std::string_view licence_text =

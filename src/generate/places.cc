@@ -54,12 +54,23 @@ std::string Places::add(const RowPlace& place, const std::string& label, const s
   std::string definition =
       fmt::format("{}|{}|{}|{}|{}", place.offset, place.pitch, place.rows, place.ring, place.memory);
   for (const std::uint16_t slot : place.slots) definition += fmt::format(",{}", slot);
+  if (are_apart_) definition += "|" + label;
   const auto [known, is_new] = by_definition_.try_emplace(definition, places_.size());
   if (!is_new) return places_[known->second].name;
   std::string name = "place_" + label;
   for (int i = 2; !used_.insert(name).second; ++i) name = fmt::format("place_{}_{}", label, i);
   places_.push_back({.name = name, .comment = comment, .place = place});
   return name;
+}
+
+std::map<std::string, std::int64_t> Places::rows() const {
+  std::map<std::string, std::int64_t> rows;
+  for (const Named& it : places_) rows.emplace(it.name, it.place.rows);
+  return rows;
+}
+
+void Places::open_rows(const std::string& name) {
+  std::ranges::find(places_, name, &Named::name)->place.rows = 0;
 }
 
 std::string Places::array(const std::vector<std::string>& names, const std::string& label) {

@@ -17,6 +17,12 @@ class Places {
  public:
   /// The name of a place; equal places have one name. `label` is what the name ends in, unless it is taken.
   std::string add(const RowPlace& place, const std::string& label, const std::string& comment);
+  /// From here on, only places of one label are the same place.
+  void keep_apart() { are_apart_ = true; }
+  /// The rows of each place, by its name.
+  [[nodiscard]] std::map<std::string, std::int64_t> rows() const;
+  /// The number of rows of that place is not constant: who needs it takes a copy with it.
+  void open_rows(const std::string& name);
   /// The name of an array of these places, which then have no names of their own.
   std::string array(const std::vector<std::string>& names, const std::string& label);
   /// The elements of arrays that stand for places without names of their own.
@@ -54,6 +60,7 @@ class Places {
 
   std::vector<Named> places_{};
   std::vector<Array> arrays_{};
+  bool are_apart_ = false;
   std::map<std::string, std::size_t> by_definition_{};
   std::set<std::string> used_{};
 };

@@ -207,16 +207,31 @@ std::string run_text(const Model& model, Sources& sources) {
   return text + out + "}\n";
 }
 
+/// Computes what depends on the size `n`, which must be in its range.
+std::string open_numbers_text(const Model& model) {
+  const SizeSymbol& size = model.open->rows->size;
+  std::string text = fmt::format(
+      "  if (n < {0} || n > {1}{2}) {{\n    state->stop = UINT8_MAX;\n    return {3}_WRONG_SIZE;\n  }}\n"
+      "  state->n = n;\n",
+      size.least, size.most,
+      size.step == 1 ? "" : fmt::format(" || (n - {}) % {} != 0", size.least, size.step), upper(model.name));
+  for (std::size_t i = 0; i < model.open->numbers.size(); ++i)
+    text += fmt::format("  state->open[{}] = {};\n", i, text_of(model.open->numbers[i]));
+  return text;
+}
+
 std::string begin_text(const Model& model) {
   const std::string& name = model.name;
   std::string text = fmt::format("\n{0}_status {0}_begin({0}_state *state", name);
   for (const std::string& memory : memory_names(*model.plan)) text += fmt::format(", void *{}", memory);
   const std::vector<KeptTensor> kept = kept_tensors(*model.network, *model.plan);
   if (!kept.empty()) text += ", void *kept";
+  if (model.open) text += ", int32_t n";
   std::string start = model.counts_steps() ? "{NULL}, {0}, 0, 0, 0, 0, 0" : "{NULL}, {0}, 0, 0, 0, 0";
   if (model.loops) {
     start = "{NULL}, 0, 0, 0";
     for (std::size_t c = 0; c < model.loops->counters; ++c) start += ", 0";
+    if (model.open) start += model.open->numbers.empty() ? ", 0" : ", 0, {0}";
   }
   text += fmt::format(") {{\n  const {}_state start = {{{}}};\n  *state = start;\n", name, start);
   const std::vector<std::string> memories = memory_names(*model.plan);
@@ -225,6 +240,7 @@ std::string begin_text(const Model& model) {
   for (std::size_t k = 0; k < kept.size(); ++k)
     text += fmt::format("  state->memory[{}] = (uint8_t *)kept + {};\n",
                         memories.size() + model.outside - kept.size() + k, kept[k].offset);
+  if (model.open) text += open_numbers_text(model);
   return text + fmt::format("  return {}_advance(state);\n}}\n", name);
 }
 
@@ -279,6 +295,7 @@ std::string advance_by_loops(const Model& model) {
       "behind\n * it; so their counters are in the state. */\n"
       "{0}_status {0}_advance({0}_state *state) {{\n"
       "  uint8_t *const *const memory = state->memory;\n"
+      "{3}"
       "  switch (state->stop) {{\n"
       "    case 0:\n"
       "{2}"
@@ -287,7 +304,11 @@ std::string advance_by_loops(const Model& model) {
       "    default: break;\n"
       "  }}\n"
       "  return {1}_DONE;\n}}\n",
-      model.name, upper(model.name), model.loops->text);
+      model.name, upper(model.name), model.loops->text,
+      !model.open ? ""
+      : std::ranges::any_of(model.functions, &Function::reads_open)
+          ? "  const int32_t *const open = state->open;\n  const int32_t n = state->n;\n"
+          : "  const int32_t n = state->n;\n");
 }
 
 std::string ports_text(const Model& model) {
@@ -384,7 +405,8 @@ Bytes bytes_of_state(const Model& model) {
   if (!model.has_ports()) return 0;
   const std::size_t outside = bytes_kept(model) > 0 ? model.outside : 0;
   const std::size_t memories = (model.plan->memories.size() + outside) * 4;
-  if (model.loops) return static_cast<Bytes>(memories + model.loops->counters * 4 + 8);
+  const std::size_t open = model.open ? 4 + model.open->numbers.size() * 4 : 0;
+  if (model.loops) return static_cast<Bytes>(memories + model.loops->counters * 4 + open + 8);
   const std::size_t kinds = model.schedule.kinds();
   const std::size_t own = model.counts_steps() ? 10 : 8;
   const std::size_t bytes = memories + kinds * (model.schedule.counter() == "uint8_t" ? 1 : 2) + own;

@@ -12,8 +12,16 @@
 #include "generate/loops.h"
 #include "generate/schedule.h"
 #include "generate/sources.h"
+#include "stowage/open_rows.h"
 
 namespace stowage::generate {
+
+/// What the C knows of a number of rows that each run gives.
+struct OpenModel {
+  const OpenRows* rows = nullptr;
+  std::vector<StepCount> numbers{};            ///< That functions read: `open[0]`, ...
+  std::map<TensorId, StepCount> of_tensors{};  ///< Rows of tensors, where they depend on the size.
+};
 
 /// All that the files of a package are written from.
 struct Model {
@@ -33,6 +41,7 @@ struct Model {
   bool has_wishes = false;  ///< Kernels can say how much scratch memory they want.
   /// Of planned inputs and outputs that are no ports, if their elements follow each other.
   std::map<TensorId, RowPlace> fixed_places{};
+  std::optional<OpenModel> open{};
 
   [[nodiscard]] const Graph& graph() const { return network->graph(); }
   [[nodiscard]] const Tensor& tensor(TensorId t) const { return graph().tensors[t]; }
@@ -93,5 +102,16 @@ using TestCase = std::vector<std::vector<std::byte>>;
                                              const GenerateOptions& options);
 
 [[nodiscard]] std::string test_program_of(const Model& model, const std::vector<TestCase>& cases);
+
+/// Cases of a model whose rows are open, at one size.
+struct CasesAt {
+  std::int64_t size = 1;
+  const Network* network = nullptr;
+  std::vector<TestCase> cases{};
+};
+[[nodiscard]] std::string test_program_of(const Model& model, const std::vector<CasesAt>& all);
+
+/// C: a number of rows at the size `n`.
+[[nodiscard]] std::string text_of(const StepCount& count);
 
 }  // namespace stowage::generate

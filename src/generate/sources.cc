@@ -309,7 +309,11 @@ std::string Sources::place(const RowPlace& place, TensorId tensor) {
   if (place.memory >= most_memories)
     refuse("{} memories, inputs and outputs, expected at most {}", plan_.memories.size() + outside_.size(),
            most_memories);
-  return places_.add(place, std::to_string(tensor), in_comment(own.name));
+  RowPlace there = place;
+  const std::vector<View>& views = plan_.tensors[tensor].views;
+  if (is_open_ && place.slots.empty() && views.size() == 1 && views[0].ring)
+    there.ring = views[0].ring->count * views[0].ring->granule;
+  return places_.add(there, std::to_string(tensor), in_comment(own.name));
 }
 
 std::string Sources::places() const {

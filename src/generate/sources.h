@@ -74,6 +74,13 @@ class Sources {
   std::string constant(TensorId tensor, const std::string& name = {});
   /// The name of a place; equal places have one name.
   std::string place(const RowPlace& place, TensorId tensor);
+  /// The number of rows is open: a place has the ring of its tensor even where that has fewer rows, and tensors have
+  /// places of their own.
+  void set_open() {
+    is_open_ = true;
+    places_.keep_apart();
+  }
+  [[nodiscard]] Places& open_places() { return places_; }
   /// A kernel's file, and what it calls.
   void need(std::string_view kernel);
   /// The functions call the mathematical library.
@@ -185,6 +192,7 @@ class Sources {
   std::string externs_{};
   std::optional<Position> at_{};
   std::int64_t granule_ = 1;
+  bool is_open_ = false;
   std::vector<Position> times_{};
   mutable std::map<TensorId, MovingRows> moving_{};     ///< Those that were asked for.
   std::map<TensorId, std::string> staged_{};            ///< Arrays of constants.
@@ -207,6 +215,7 @@ struct Function {
   std::string part{};       ///< The argument for its block: ", 2"; empty if it has no parameter.
   bool reads_done = false;  ///< It gets the numbers of steps that have run.
   bool reads_now = false;   ///< It gets the number of all of them.
+  bool reads_open = false;  ///< It gets the numbers of rows that are open.
   std::string text{};       ///< Empty: it is the function of another block.
 };
 

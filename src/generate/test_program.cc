@@ -18,16 +18,17 @@ std::string data_name(const Outlet& outlet, std::size_t number) {
 }
 
 /// The values of all cases.
-std::string data_text(const Model& model, const std::vector<TestCase>& cases) {
+std::string data_text(const Model& model, const Graph& graph, const std::vector<TestCase>& cases,
+                      std::size_t first = 0) {
   std::string text;
   const std::vector<Outlet> outlets = outlets_of(model);
   for (std::size_t c = 0; c < cases.size(); ++c) {
     for (std::size_t i = 0; i < outlets.size(); ++i) {
-      const Tensor& tensor = model.tensor(outlets[i].tensor);
+      const Tensor& tensor = graph.tensors[outlets[i].tensor];
       if (tensor.bytes == 0 || i >= cases[c].size()) continue;
       const auto axis = outlets[i].port ? model.schedule.ports[*outlets[i].port].axis : std::nullopt;
       text += fmt::format("static const {} {}[{}] = {{\n{}}};\n", c_type(tensor.dtype),
-                          data_name(outlets[i], c), kernels::count_of(*tensor.shape),
+                          data_name(outlets[i], first + c), kernels::count_of(*tensor.shape),
                           initialiser(tensor.dtype, in_order_of_port(tensor, cases[c][i], axis)));
     }
   }
@@ -145,6 +146,37 @@ std::pair<std::string, std::string> fixed_text(const Model& model, bool is_known
   return texts;
 }
 
+/// The text with the size of the case for `n`.
+std::string with_size_of_case(std::string text) { return text.replace(text.find('n'), 1, "sizes[number]"); }
+
+/// C that counts the rows of ports, if how many there are is open.
+struct RowCounts {
+  std::string begin{};
+  std::string row{};
+  std::string end{};
+};
+
+RowCounts row_counts_text(const Model& model, const std::string& arguments) {
+  if (!model.open) return {};
+  RowCounts text{.row = "    if (rows_left[port]-- == 0) return \"there are too many rows\";\n"};
+  text.begin = fmt::format(
+      "  if ({0}_begin(&state, {1}, {2}_MOST + 1) != {2}_WRONG_SIZE || {0}_advance(&state) != {2}_DONE)\n"
+      "    return \"a size out of range runs\";\n",
+      model.name, arguments, upper(model.name));
+  for (std::size_t p = 0; p < model.schedule.ports.size(); ++p) {
+    const auto rows = model.open->of_tensors.find(model.schedule.ports[p].tensor);
+    text.begin += fmt::format(
+        "  rows_left[{}] = {};\n", p,
+        !model.schedule.ports[p].axis ? "1"
+        : rows == model.open->of_tensors.end()
+            ? std::to_string(
+                  (*model.tensor(model.schedule.ports[p].tensor).shape)[*model.schedule.ports[p].axis])
+            : with_size_of_case(text_of(rows->second)));
+    text.end += fmt::format("  if (rows_left[{}] != 0) return \"there are too few rows\";\n", p);
+  }
+  return text;
+}
+
 std::string row_case_text(const Model& model, const std::string& arguments, bool is_known) {
   std::string sizes;
   for (const Port& port : model.schedule.ports) {
@@ -165,6 +197,10 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
     }
   }
   const auto fixed = fixed_text(model, is_known);
+  const std::string size = model.open ? ", sizes[number]" : "";
+  const RowCounts counts = row_counts_text(model, arguments);
+  const std::string rows_begin =
+      model.open ? fmt::format("  int32_t rows_left[{}];\n", model.schedule.ports.size()) : "";
   const std::int64_t granule = model.schedule.granule;
   std::string count;
   if (granule > 1) {
@@ -183,26 +219,27 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
       "  const void *const data[{0}] = {{{2}}};\n"
       "  {3}_state state;\n"
       "  {3}_status status;\n"
-      "@MEMORY@  stowage_usage usage;\n{7}"
-      "  stowage_begin_usage(&usage);\n"
-      "  status = {3}_begin(&state, {4});\n"
-      "  for (; status != {5}_DONE; status = {3}_advance(&state)) {{\n{12}"
+      "@MEMORY@  stowage_usage usage;\n{12}{7}"
+      "{13}  stowage_begin_usage(&usage);\n"
+      "  status = {3}_begin(&state, {4}{14});\n"
+      "  for (; status != {5}_DONE; status = {3}_advance(&state)) {{\n{17}"
       "    const int32_t port = {3}_port(&state);\n"
       "    const int32_t row = {3}_row_number(&state);\n"
       "    const unsigned char *const there = {10}(const unsigned char *)data[port] + (size_t)row * "
       "row_bytes[port];\n"
-      "    const size_t bytes = row_bytes[port]{6};\n"
+      "    const size_t bytes = row_bytes[port]{6};\n{15}"
       "    if (status == {5}_WANTS_ROW) {{\n"
       "      memcpy({3}_row(&state), there, bytes);\n"
       "    }} else if ({8}{11}) {{\n"
       "      return \"a row of an output differs\";\n"
       "    }}\n"
       "  }}\n"
-      "  stowage_end_usage(&usage);\n{9}"
+      "  stowage_end_usage(&usage);\n{16}{9}"
       "@GUARDS@  return NULL;\n}}\n",
       model.schedule.ports.size(), sizes, data, model.name, arguments, upper(model.name), count, fixed.first,
       is_known ? "" : "there != NULL && ", fixed.second,
-      is_known ? "" : "data[port] == NULL ? NULL : ", row_differs(model),
+      is_known ? "" : "data[port] == NULL ? NULL : ", row_differs(model), rows_begin, counts.begin, size,
+      counts.row, counts.end,
       model.schedule.has_pauses ? fmt::format("    if (status == {}_PAUSES) continue;\n", upper(model.name))
                                 : "");
 }
@@ -232,7 +269,10 @@ std::vector<std::byte> in_order_of_port(const Tensor& tensor, const std::vector<
   return ordered;
 }
 
-std::string test_program_of(const Model& model, const std::vector<TestCase>& cases) {
+namespace {
+
+/// With the values of `count` cases.
+std::string program_of_cases(const Model& model, const std::string& data, std::size_t count, bool is_known) {
   std::string arguments;
   std::string memory;
   std::string guards;
@@ -249,28 +289,26 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
     arguments += ", kept";
     memory += fmt::format("  {}_reset(kept);\n", model.name);
   }
-  const bool is_known = cases[0].size() == outlets_of(model).size();
   std::string code = model.has_ports() ? row_case_text(model, arguments, is_known)
                                        : whole_case_text(model, arguments, is_known);
   if (code.find("expected[number]") == std::string::npos) memory += "  (void)expected;\n";
   if (code.find("inputs[number]") == std::string::npos) memory += "  (void)inputs;\n";
   replace(code, "@MEMORY@", memory);
   replace(code, "@GUARDS@", guards);
-  const std::string data = data_text(model, cases);
   return fmt::format(
              "/* Runs {0} on inputs whose outputs are known. Returns 0 if all are as expected, bit for bit. "
              "*/\n"
              "#include \"{1}.h\"\n\n{2}#include \"stowage_test.h\"\n\n",
              in_comment(model.source()), model.name,
              has_special_literals(data) ? "#include <math.h>\n\n" : "") +
-         data + pointers_text(model, cases.size(), true, true) +
-         pointers_text(model, cases.size(), false, is_known) + memory_text(model) + code +
+         data + pointers_text(model, count, true, true) + pointers_text(model, count, false, is_known) +
+         memory_text(model) + code +
          fmt::format(
              "\nint main(void) {{\n  unsigned number;\n{2}  for (number = 0; number < {0}; number++) {{\n"
              "    const char *const problem = run_case(number);\n    if (problem != NULL) {{\n"
              "      printf(\"{1}: case %u: %s\\n\", number, problem);\n      return 1;\n    }}\n  }}\n"
              "  printf(\"{1}: {0} of {0} cases {3}\\n\");\n  return 0;\n}}\n",
-             cases.size(), model.name,
+             count, model.name,
              !model.has_wishes
                  ? std::string()
                  : fmt::format("  if ({0}_scratch_missing() > 0) {{\n"
@@ -278,6 +316,27 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
                                "(long){0}_scratch_missing());\n    return 1;\n  }}\n",
                                model.name),
              is_known ? "as expected" : "have run; what to expect is not known");
+}
+
+}  // namespace
+
+std::string test_program_of(const Model& model, const std::vector<TestCase>& cases) {
+  return program_of_cases(model, data_text(model, model.graph(), cases), cases.size(),
+                          cases[0].size() == outlets_of(model).size());
+}
+
+std::string test_program_of(const Model& model, const std::vector<CasesAt>& all) {
+  std::string data;
+  std::string sizes;
+  std::size_t count = 0;
+  for (const CasesAt& it : all) {
+    data += data_text(model, it.network->graph(), it.cases, count);
+    count += it.cases.size();
+    for (std::size_t c = 0; c < it.cases.size(); ++c)
+      sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", it.size);
+  }
+  data += fmt::format("static const int32_t sizes[{}] = {{{}}};\n", count, sizes);
+  return program_of_cases(model, data, count, all[0].cases[0].size() == outlets_of(model).size());
 }
 
 }  // namespace stowage::generate

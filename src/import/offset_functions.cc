@@ -3,8 +3,18 @@
 #include <fmt/format.h>
 
 #include "import/json.h"
+#include "import/plan_parts.h"
 
 namespace stowage {
+
+SizeSymbol import::read_symbol(const Json& json) {
+  const SizeSymbol symbol{json.at("name").string(), json.at("least").natural(), json.at("most").natural(),
+                          json.at("step").natural()};
+  if (symbol.most < symbol.least || symbol.step < 1 || (symbol.most - symbol.least) % symbol.step != 0)
+    throw json.error("has no range, expected least <= most in whole steps");
+  return symbol;
+}
+
 namespace {
 
 using import::enumerator;
@@ -22,14 +32,6 @@ std::vector<std::size_t> read_references(const Json& json, std::size_t count) {
   std::vector<std::size_t> references;
   for (const Json& it : json.elements()) references.push_back(read_reference(it, count));
   return references;
-}
-
-SizeSymbol read_symbol(const Json& json) {
-  const SizeSymbol symbol{json.at("name").string(), json.at("least").natural(), json.at("most").natural(),
-                          json.at("step").natural()};
-  if (symbol.most < symbol.least || symbol.step < 1 || (symbol.most - symbol.least) % symbol.step != 0)
-    throw json.error("has no range, expected least <= most in whole steps");
-  return symbol;
 }
 
 SizeTerm read_term(const Json& json, const OffsetFunctions& before) {
@@ -62,7 +64,7 @@ std::optional<OffsetFunctions> parse_offset_functions(std::string_view text) {
   const auto json = document.find("functions");
   if (!json) return std::nullopt;
   OffsetFunctions functions;
-  for (const Json& it : json->at("symbols").elements()) functions.symbols.push_back(read_symbol(it));
+  for (const Json& it : json->at("symbols").elements()) functions.symbols.push_back(import::read_symbol(it));
   for (const Json& it : json->at("terms").elements()) functions.terms.push_back(read_term(it, functions));
   functions.sizes = read_references(json->at("sizes"), functions.terms.size());
   for (const Json& it : json->at("relations").elements()) {

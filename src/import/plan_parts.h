@@ -65,6 +65,9 @@ void read_buffers(const Json& json, const Names& memories, Plan& plan, Names& bu
 void read_views(const Json& json, const Names& buffers, const Plan& plan, std::vector<View>& views,
                 Repeated& repeated);
 
+/// A size with its range.
+[[nodiscard]] SizeSymbol read_symbol(const Json& json);
+
 /// A whole plan, which may be part of another document.
 [[nodiscard]] Plan read_plan(const Json& document);
 

@@ -79,6 +79,7 @@ struct Around {
   stream::ChosenGranules granules{};  ///< Of tensors whose steps have other rows than those of all others.
   std::optional<Bytes>
       fast{};  ///< The fast memory of several, if what is read and written in slower ones counts.
+  stream::ChosenSlots slots{};  ///< Of tensors that are rings, whatever their form.
 };
 
 struct PlacingOptions {

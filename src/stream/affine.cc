@@ -124,6 +124,15 @@ class AffineSearch {
     return result(std::move(order.regions));
   }
 
+  std::optional<std::vector<AffineTime>> run_together(std::size_t operators) {
+    const Region all{0, operators};
+    if (legal_steps(all).empty()) return std::nullopt;
+    store(all, latest_times(all));
+    lower({all});
+    join({all});
+    return Times(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(operators));
+  }
+
  private:
   using Times = std::vector<AffineTime>;  ///< Of the operators of a region.
 
@@ -400,6 +409,13 @@ std::optional<AffineOrder> affine_order(const RowModel& model, const RowProgram&
                                         const TrialEffort& effort) {
   if (effort.deadline.is_over()) return std::nullopt;  // the program may be incomplete
   return AffineSearch(model, program, target, effort).run();
+}
+
+std::optional<std::vector<AffineTime>> times_together(const RowModel& model, const RowProgram& program,
+                                                      std::size_t operators, Bytes target,
+                                                      const TrialEffort& effort) {
+  if (effort.deadline.is_over() || operators == 0) return std::nullopt;
+  return AffineSearch(model, program, target, effort).run_together(operators);
 }
 
 std::vector<IterationId> order_of(const RowProgram& program, const std::vector<AffineTime>& times) {

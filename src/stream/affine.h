@@ -34,6 +34,14 @@ struct AffineOrder {
 [[nodiscard]] std::optional<AffineOrder> affine_order(const RowModel& model, const RowProgram& program,
                                                       Bytes target, const TrialEffort& effort);
 
+/// The same for operators that run together: the first `operators` of the program, which need none of the others. Their
+/// shifts are then the same for inputs of any length, as far as no end decides them. None if no schedule is legal, or
+/// time is up.
+[[nodiscard]] std::optional<std::vector<AffineTime>> times_together(const RowModel& model,
+                                                                    const RowProgram& program,
+                                                                    std::size_t operators, Bytes target,
+                                                                    const TrialEffort& effort);
+
 /// The iterations in the order of their times.
 [[nodiscard]] std::vector<IterationId> order_of(const RowProgram& program,
                                                 const std::vector<AffineTime>& times);

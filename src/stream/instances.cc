@@ -171,6 +171,7 @@ class Reading {
       added.rows = summed.rows;
       added.granule = summed.granule;
       added.accumulator = bytes_of_sums(graph_.tensors[*source.outputs[0]]);
+      added.sums_one_row = options_.carries_one_row;
     }
     added.runs_once = !source.multiplies || *source.multiplies > most_multiplies;
     added.multiplies = added.runs_once ? 0 : *source.multiplies;
@@ -249,7 +250,8 @@ class Reading {
       return nullptr;
     const CarriedAxis* const carried = carried_axis(source, *axes_[*source.outputs[0]]);
     const bool has_axis = carried != nullptr && axes_[*source.inputs[0]] == carried->input_axis;
-    return has_axis && rows_of(*source.outputs[0]) > 1 ? carried : nullptr;
+    const bool has_rows_to_carry = rows_of(*source.outputs[0]) > 1 || options_.carries_one_row;
+    return has_axis && has_rows_to_carry ? carried : nullptr;
   }
 
   /// Makes the operator carry a buffer. One that reads its rows twice becomes two.
@@ -281,11 +283,18 @@ class Reading {
     return t && is_variable(*t) && axes_[*t];
   }
 
+  /// Whether all lengths shall run alike, and the output has rows: a window over few rows, which has all of them in it, is
+  /// no sum.
+  [[nodiscard]] bool keeps_rows(std::size_t op) const {
+    const auto& outputs = operator_at(op).outputs;
+    return options_.carries_one_row && !outputs.empty() && outputs[0] && options_.axes.contains(*outputs[0]);
+  }
+
   /// Whether the operator sums over the rows of its first input.
   [[nodiscard]] bool sums_up(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
     if (!source.scratch.empty()) return false;  // it is for all rows
-    if (updates_state(op)) return false;
+    if (updates_state(op) || keeps_rows(op)) return false;
     if (source.sums_over.empty() || source.outputs.size() != 1 || !has_rows(source.inputs[0])) return false;
     return can_sum_up(source, *axes_[*source.inputs[0]]);
   }
@@ -299,7 +308,8 @@ class Reading {
     if (!source.scratch.empty() && granule_of(*source.outputs[0]) > 1)
       return nullptr;  // the last step may have fewer rows
     const std::size_t axis = *axes_[*source.outputs[0]];
-    if (can_sum_up(source, axis)) return nullptr;  // rows along this axis are those of sums
+    if (can_sum_up(source, axis) && !keeps_rows(op))
+      return nullptr;  // rows along this axis are those of sums
     const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),
                                       [&](const auto& it) { return !it || axes_[*it] == axis; });
     return is_alike ? row_axis(source, axis) : nullptr;

@@ -34,9 +34,10 @@ struct InstanceOptions {
   Io io = Io::arena;
   PassedIo passed{};
   InPlace in_place = InPlace::where_possible;
-  ChosenAxes axes{};           ///< Axes of rows.
-  bool turns_back = false;     ///< Operators beside one that runs backward do so, too, as far as they can.
-  std::set<TensorId> apart{};  ///< Tensors that are never written over others.
+  ChosenAxes axes{};             ///< Axes of rows.
+  bool turns_back = false;       ///< Operators beside one that runs backward do so, too, as far as they can.
+  std::set<TensorId> apart{};    ///< Tensors that are never written over others.
+  bool carries_one_row = false;  ///< Operators that sum up or carry a buffer do so for a single row, too.
 };
 
 /// Throws UsageError for a network with sizes that depend on data.

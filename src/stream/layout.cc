@@ -57,6 +57,8 @@ class LayingOut {
       const bool may_be_whole = family.are_alike && !family.is_by_rows && !is_again;
       if (graph_.tensors[*model_.tensors[root].source].kind == TensorKind::scratch) {
         add_scratch(root, family);
+      } else if (least_slots(family) > 0 && family.are_alike) {
+        add_ring(root, family);
       } else if (family.is_whole || (may_be_whole && family.lives.size() == 1)) {
         add_whole(root, family);
       } else if (is_ring(root, family)) {
@@ -157,6 +159,16 @@ class LayingOut {
     return sum;
   }
 
+  /// That the options ask for; 0: it need not be a ring.
+  [[nodiscard]] std::int64_t least_slots(const Family& family) const {
+    std::int64_t least = 0;
+    for (const std::size_t member : family.members) {
+      const auto chosen = options_.slots.find(*model_.tensors[member].source);
+      if (chosen != options_.slots.end()) least = std::max(least, chosen->second);
+    }
+    return least;
+  }
+
   /// The lives of granules in the order of time: of rows that run backward, the last comes first.
   static std::vector<Lifetime> ascending(std::vector<Lifetime> lives) {
     if (lives.front().lower > lives.back().lower) std::reverse(lives.begin(), lives.end());
@@ -236,7 +248,7 @@ class LayingOut {
 
   void add_ring(std::size_t root, const Family& family) {
     const Tensor& tensor = model_.tensors[root];
-    const std::int64_t slots = slots_of(family);
+    const std::int64_t slots = std::max(slots_of(family), least_slots(family));
     const Bytes slot = bytes_of(root, 0);
     Buffer buffer = buffer_of(root, name_of(root), slots * slot);
     buffer.traffic = traffic_of(root, family, 0, family.lives.size());

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "stowage/graph.h"
@@ -19,9 +20,14 @@ enum class Form : std::uint8_t {
   granules      ///< A buffer for every granule.
 };
 
+/// Slots of rings, by tensor.
+using ChosenSlots = std::map<TensorId, std::int64_t>;
+
 struct LayoutOptions {
   Form form = Form::rings;
   Bytes alignment = 1;  ///< Of every buffer; sizes are rounded up to it.
+  /// These tensors are rings, each of at least so many slots, however few rows they have.
+  ChosenSlots slots{};
 };
 
 /// Buffers to place, and the places of the graph's tensors in them.

@@ -49,12 +49,18 @@ struct Nest {
   std::int64_t blocks = 1;
 };
 
+/// Which iterations there are.
+std::string domain_of(const LoopStatement& it) {
+  if (!it.open) return fmt::format("0 <= i < {}", it.count);
+  return fmt::format("0 <= i and {0}i + {0} <= {1}n + {2}", it.open->over, it.open->times, it.open->plus);
+}
+
 /// Iterations to times; over blocks, the number of the block comes first.
 void add_map(const LoopStatement& it, const Nest& nest, std::string& schedule) {
   const auto out = std::back_inserter(schedule);
   if (!it.block) {
-    fmt::format_to(out, "{}[i] -> [{}i + {}, {}] : 0 <= i < {}; ", it.name, it.scale, it.shift, it.position,
-                   it.count);
+    fmt::format_to(out, "{}[i] -> [{}i + {}, {}] : {}; ", it.name, it.scale, it.shift, it.position,
+                   domain_of(it));
   } else if (nest.blocks == 1) {
     fmt::format_to(out, "{}[b, i] -> [{}i + {}, {}] : b = {} and 0 <= i < {}; ", it.name, it.scale, it.shift,
                    it.position, *it.block, it.count);
@@ -64,18 +70,25 @@ void add_map(const LoopStatement& it, const Nest& nest, std::string& schedule) {
   }
 }
 
+/// The sizes that there are.
+std::string sizes_of(const SizeSymbol& size) {
+  return fmt::format("[n] -> {{ : {} <= n <= {} and exists k : n = {} + {}k }}", size.least, size.most,
+                     size.least, size.step);
+}
+
 /// The loops of statements whose times overlap. Atomic in t: one loop with guards, instead of one for each
 /// range of t with other statements.
-std::optional<std::string> loop_of(const Nest& nest, unsigned long effort) {
+std::optional<std::string> loop_of(const Nest& nest, unsigned long effort, const SizeSymbol& size) {
   const std::unique_ptr<isl_ctx, Freed> context(isl_ctx_alloc());
   isl_options_set_on_error(context.get(), ISL_ON_ERROR_CONTINUE);
   isl_ctx_set_max_operations(context.get(), effort);
-  std::string schedule = "{ ";
+  std::string schedule = "[n] -> { ";
   for (const LoopStatement& it : nest.statements) add_map(it, nest, schedule);
   schedule += "}";
   // The library takes ownership of its arguments. It returns null when the effort is used up.
   isl_union_map* const map = isl_union_map_read_from_str(context.get(), schedule.c_str());
-  isl_ast_build* build = isl_ast_build_from_context(isl_set_read_from_str(context.get(), "{ : }"));
+  isl_ast_build* build =
+      isl_ast_build_from_context(isl_set_read_from_str(context.get(), sizes_of(size).c_str()));
   const char* const atomic =
       nest.blocks == 1 ? "{ [t, p] -> atomic[0] }" : "{ [b, t, p] -> atomic[0]; [b, t, p] -> atomic[1] }";
   build = isl_ast_build_set_options(build, isl_union_map_read_from_str(context.get(), atomic));
@@ -89,14 +102,18 @@ std::optional<std::string> loop_of(const Nest& nest, unsigned long effort) {
 
 using Together = std::vector<LoopStatement>;
 
-/// Statements whose times overlap, one after the other.
+/// Statements whose times overlap, one after the other. Those of which the number of iterations is open are together,
+/// with all between them.
 std::vector<Together> overlapping(std::span<const LoopStatement> by_time) {
+  const auto end_of = [](const LoopStatement& it) { return it.scale * (it.count - 1) + it.shift; };
+  std::int64_t end_of_open = by_time.empty() ? 0 : by_time.front().shift;
+  for (const LoopStatement& it : by_time)
+    if (it.open) end_of_open = std::max(end_of_open, end_of(it));
   std::vector<Together> all;
   for (auto first = by_time.begin(); first != by_time.end();) {
     auto last = first;
-    std::int64_t end = first->shift;
-    for (; last != by_time.end() && last->shift <= end; ++last)
-      end = std::max(end, last->scale * (last->count - 1) + last->shift);
+    std::int64_t end = std::max(first->shift, end_of_open);
+    for (; last != by_time.end() && last->shift <= end; ++last) end = std::max(end, end_of(*last));
     all.emplace_back(first, last);
     first = last;
   }
@@ -152,17 +169,18 @@ std::vector<Nest> nests_of(std::span<const LoopStatement> by_time) {
 
 std::string_view missing_for_loops() { return {}; }
 
-std::optional<std::string> loop_nest(std::span<const LoopStatement> statements, unsigned long effort) {
+std::optional<std::string> loop_nest(std::span<const LoopStatement> statements, unsigned long effort,
+                                     const SizeSymbol& size) {
   std::vector<LoopStatement> by_time;
   for (const LoopStatement& it : statements) {
-    if (it.count > 0) by_time.push_back(it);
+    if (it.count > 0 || it.open) by_time.push_back(it);
   }
   std::sort(by_time.begin(), by_time.end(), [](const LoopStatement& a, const LoopStatement& b) {
     return std::pair(a.shift, a.position) < std::pair(b.shift, b.position);
   });
   std::string text;
   for (const Nest& nest : nests_of(by_time)) {
-    const auto loop = loop_of(nest, effort);
+    const auto loop = loop_of(nest, effort, size);
     if (!loop) return std::nullopt;
     text += *loop;
   }

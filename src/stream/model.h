@@ -98,6 +98,7 @@ struct Operator {
   Bytes accumulator =
       0;  ///< Held from the first iteration to the last; of a first pass, to the second's last.
   Carrying carrying = Carrying::sums;
+  bool sums_one_row = false;            ///< It keeps the sums of a single iteration, too.
   std::size_t passed = 0;               ///< Of a second pass: the first one.
   bool backward = false;                ///< Its rows run from the last to the first.
   std::vector<std::size_t> ends{};      ///< Of `writes`, those that its last iteration writes, as a whole.
@@ -105,9 +106,10 @@ struct Operator {
   std::optional<std::size_t> source{};  ///< Index in the subgraph; none: the arrival of an input.
 
   [[nodiscard]] std::int64_t instances() const { return (rows + granule - 1) / granule; }
-  /// Sums of a single iteration are made and used up in it, unless a second pass needs them.
+  /// Sums of a single iteration are made and used up in it, unless a second pass needs them, or all lengths shall run
+  /// alike.
   [[nodiscard]] bool keeps_accumulator() const {
-    return accumulator > 0 && (instances() > 1 || carrying != Carrying::sums);
+    return accumulator > 0 && (instances() > 1 || carrying != Carrying::sums || sums_one_row);
   }
   [[nodiscard]] Writing writing_of(std::size_t tensor) const {
     return std::find(ends.begin(), ends.end(), tensor) == ends.end() ? writing : Writing::at_the_end;

@@ -78,8 +78,7 @@ class Recorder {
     const Operator& op = model_.operators[instance.op];
     if (!op.source) return passage<Arrive>(model_.tensors[op.writes[0]], instance.index);
     Run run{.path = {0, *op.source}};
-    const bool is_whole =
-        op.writing == Writing::at_the_end && op.instances() == 1 && op.carrying != Carrying::first_pass;
+    const bool is_whole = op.writing == Writing::at_the_end && op.instances() == 1 && !op.keeps_accumulator();
     if (op.writing == Writing::row_by_row) {
       run.rows = rows_of(model_.tensors[op.writes[0]], op.granule_of(instance.index));
       if (op.adds_rows) run.part = part_of(op, instance.index);

@@ -22,7 +22,9 @@ std::string_view missing_for_loops() {
          "libisl-dev)";
 }
 
-std::optional<std::string> loop_nest(std::span<const LoopStatement>, unsigned long) { return std::nullopt; }
+std::optional<std::string> loop_nest(std::span<const LoopStatement>, unsigned long, const SizeSymbol&) {
+  return std::nullopt;
+}
 
 }  // namespace stowage::stream
 

@@ -100,6 +100,68 @@ TEST(CliOpenSizes, AreAllReadIfThatIsWanted) {
   expect_says(many.errors, {"more than 65536 sizes"});
 }
 
+TEST(CliOpenSizes, AreNumbersOfRowsInAPlanOfTheSameBytes) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", encoder());
+  const auto run = [&](std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_stowage(directory.path(), arguments);
+  };
+  const std::vector<std::string> rows{"--dim", "batch=1", "--dim", "seq=1..1000", "--stream", "--io", "rows"};
+  const ProcessResult planned = run({"plan", "net.onnx", "-o", "plan.json"}, rows);
+  ASSERT_EQ(planned.status, 0) << planned.errors;
+  expect_says(planned.output, {"peak         128 bytes", "open rows    seq from 1 to 1000", "is evidence"});
+  const std::vector<std::string> given{"--plan", "plan.json"};
+  for (const char* const seq : {"seq=1", "seq=7", "seq=1000"}) {
+    const ProcessResult verified = run({"verify", "plan.json", "--model", "net.onnx"}, {"--dim", seq});
+    EXPECT_EQ(verified.status, 0) << seq << verified.errors;
+    const ProcessResult there =
+        run({"run", "net.onnx", "--plan", "plan.json", "--check=all"}, {"--dim", seq});
+    EXPECT_EQ(there.status, 0) << seq << there.errors;
+    expect_says(there.output, {"arena: 128 bytes", "float32[1," + std::string(seq).substr(4) + ",16]"});
+  }
+  expect_says(run({"verify", "plan.json", "--model", "net.onnx"}, {}).output, {"peak 128 bytes, at "});
+  const ProcessResult outside = run({"run", "net.onnx", "--plan", "plan.json"}, {"--dim", "seq=1001"});
+  EXPECT_EQ(outside.status, 2);
+  expect_says(outside.errors, {"seq=1001", "1 to 1000"});
+  const ProcessResult header = run({"plan", "net.onnx", "-o", "plan.h"}, rows);
+  EXPECT_EQ(header.status, 2);
+  expect_says(header.errors, {"a header is of one size"});
+  const ProcessResult few =
+      run({"plan", "net.onnx"}, {"--dim", "batch=1", "--dim", "seq=1..9", "--stream", "--io", "rows"});
+  expect_says(few.output, {"checked at all 9 sizes"});
+  for (const auto& options : {rows, given}) {
+    const ProcessResult made = run({"generate", "net.onnx", "--force", "-o", "c"}, options);
+    ASSERT_EQ(made.status, 0) << made.errors;
+    expect_says(made.output, {"arena           128 bytes", "passed"});
+    expect_says(directory.read("c/net.h"),
+                {"net_begin(net_state *state, void *arena, int32_t n)", "NET_MOST 1000"});
+  }
+}
+
+TEST(CliOpenSizes, SayWhyThereAreNoRowsForAllOfThem) {
+  const testing::TemporaryDirectory directory;
+  const auto model = [](const std::vector<onnx::NodeProto>& nodes) {
+    return testing::onnx_model({.nodes = nodes,
+                                .inputs = {tensor_value("x", {"seq", "width"})},
+                                .outputs = {testing::untyped_value("y")}})
+        .SerializeAsString();
+  };
+  directory.write(
+      "soft.onnx",
+      model({testing::node("Softmax", {"x"}, {"y"}, {testing::attribute("axis", std::int64_t{0})})}));
+  directory.write("relu.onnx", model({testing::node("Relu", {"x"}, {"y"})}));
+  const auto planned = [&](const std::string& file, const std::string& width) {
+    return run_stowage(directory.path(), {"plan", file, "--dim", "seq=1..64", "--dim", "width=" + width,
+                                          "--stream", "--io", "rows"});
+  };
+  const ProcessResult soft = planned("soft.onnx", "16");
+  EXPECT_EQ(soft.status, 0) << soft.errors;
+  expect_says(soft.output, {"left out", "no plan by rows is one for all sizes", "Softmax"});
+  expect_says(planned("relu.onnx", "1..16").output, {"several sizes are open"});
+  expect_says(planned("relu.onnx", "16").output, {"open rows    seq from 1 to 64"});
+}
+
 TEST(CliOpenSizes, OfASearchAreWithinARange) {
   const ProcessResult fit =
       planned({"--dim", "batch=2", "--dim", "seq=32..3200:32", "--fit", "seq", "--capacity", "100000"});

@@ -27,7 +27,7 @@ typedef struct {
   const void *slots; /* uint16_t if they are wide, else uint8_t */
   uint32_t offset;
   uint32_t pitch; /* bytes */
-  uint16_t rows;
+  int32_t rows;
   uint16_t ring;
   uint8_t memory;
   uint8_t is_wide;
@@ -36,6 +36,13 @@ typedef struct {
 static inline uint32_t stowage_slot(const stowage_place *place, uint32_t row) {
   if (place->slots == NULL) return row < place->ring ? row : row % place->ring;
   return place->is_wide ? ((const uint16_t *)place->slots)[row] : ((const uint8_t *)place->slots)[row];
+}
+
+/* The same place of another number of rows. */
+static inline stowage_place stowage_with_rows(const stowage_place *place, int32_t rows) {
+  stowage_place it = *place;
+  it.rows = rows;
+  return it;
 }
 
 static inline void *stowage_row(uint8_t *const *memory, const stowage_place *place, int32_t row) {
