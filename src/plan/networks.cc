@@ -64,7 +64,7 @@ using lifetime::Residence;
 constexpr double share_of_sharing =
     0.67;  // of the time, if several networks are planned without sharing, too
 
-constexpr double share_of_unmoved = 0.15;  // of the time, for rows in one memory each, if they may move
+constexpr double share_of_unmoved = 0.08;  // of the time, for rows in one memory each, if they may move
 
 /// An order of whole operators for each network.
 using Candidate = std::vector<SchedulePtr>;

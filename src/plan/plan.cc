@@ -84,10 +84,14 @@ Plan plan_rows_or_operators(std::span<const Input> inputs, const PlanOptions& op
 /// also plans all of it for `free-list`, which is quick, and keeps the plan that costs less.
 Plan plan_graphs(std::span<const Input> inputs, const PlanOptions& options, const base::Deadline& deadline) {
   constexpr double share_of_auto = 0.8;  // of the time
+  constexpr double share_of_auto_with_moves =
+      0.92;  // if rows may move: what is there is moved, however it was placed
   const auto working = std::ranges::count(options.memories, MemoryRole::working, &Memory::role);
   if (working <= 1 || options.solve.strategy != SolveOptions().strategy)
     return plan_rows_or_operators(inputs, options, deadline);
-  Plan plan = plan_rows_or_operators(inputs, options, deadline.part(share_of_auto));
+  const bool moves_rows = options.stream && options.moves == Moves::allowed;
+  Plan plan = plan_rows_or_operators(inputs, options,
+                                     deadline.part(moves_rows ? share_of_auto_with_moves : share_of_auto));
   if (deadline.is_over()) return plan;
   PlanOptions quick = options;
   quick.solve.strategy = "free-list";

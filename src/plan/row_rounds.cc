@@ -83,9 +83,9 @@ Seconds end_of_round(int round) {
 
 constexpr double most_iterations = 12'000;  // beyond, packing them takes longer than they are worth
 
-/// Iterations of a network of blocks that can be ordered and placed in that time.
-std::int64_t most_iterations_in(const Seconds time) {
-  constexpr double per_second = 1000;
+/// Iterations of a network of blocks that can be ordered in that time, and placed unless that comes later.
+std::int64_t most_iterations_in(const Seconds time, const PlanOptions& options) {
+  const double per_second = options.moves == Moves::allowed ? 2500 : 1000;
   return static_cast<std::int64_t>(std::min(time.count() * per_second, most_iterations));
 }
 
@@ -102,7 +102,7 @@ BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, con
   const stream::InstanceOptions instances{
       .granule = granule_of(*options.stream), .io = ways_of(options)[0].io, .passed = around.passed};
   const stream::SplitChoice choice =
-      stream::split_where_it_helps(graph, instances, most_iterations_in(deadline.left()),
+      stream::split_where_it_helps(graph, instances, most_iterations_in(deadline.left(), options),
                                    {work_on_blocks, deadline.part(share_of_blocks)});
   BlockChoice blocks;
   const auto left_out = static_cast<double>(choice.least_left_out);

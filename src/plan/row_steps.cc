@@ -11,6 +11,9 @@
 // The network in blocks (stream/blocks.h) is tried, too: blocks of channels need less memory, and each reads just its part of
 // the weights. Orders by regions are chosen by what they read and write in slow memory (stream/regions.cc).
 //
+// A choice that is cheapest in a slightly smaller memory leaves room for what placing wastes, so it is looked for, too. Its
+// capacity is a rung of a fixed ladder: more memory is then not dearer by chance.
+//
 // Steps that read least within limits (stream/steps.cc) are tried as well, in orders that need least. A small network gets
 // far with them, for its axes and orders are searched for. The choices that cost least at least go on.
 //
@@ -20,6 +23,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <utility>
@@ -45,7 +49,9 @@ constexpr std::int64_t work_of_step = 2000;                        // to unroll 
 constexpr std::int64_t most_steps = 6000;                          // of a network in blocks
 constexpr std::size_t most_choices_of_blocks = 5;  // those that split most operators, into fewest blocks
 constexpr std::size_t most_choices = 3;            // of all, if weights may move
-constexpr double share_of_costs = 0.5;             // of the time, to compare by cost; then come limits
+constexpr double share_of_costs = 0.45;            // of the time, to compare by cost; then come limits
+constexpr double share_of_less = 0.3;              // of what is left, for costs in a smaller memory
+constexpr double steps_of_octave = 4;              // of the ladder of capacities that has the smaller one
 constexpr double share_of_rows_within = 0.9;       // of what is left; the rest is to compare all
 constexpr double share_of_trials = 0.7;            // of that; the rest is for offsets
 constexpr double share_of_networks = 0.6;          // of that, to choose blocks
@@ -342,15 +348,19 @@ std::vector<NetworkRows> rows_that_cost_least(const Choosing& choosing, const Gr
   return best->rows(deadline);
 }
 
-/// Those that cost least at least, in that order; those of which nothing is known in time come last. Where nothing moves,
-/// the bound says less about a plan, and a trial takes less time, so all are left.
+/// Those that cost least at least, in that order; those of which nothing is known in time come last. What they cost in the
+/// smaller memory counts, too: no plan uses all bytes of one. Where nothing moves, the bound says less about a plan, and a
+/// trial takes less time, so all are left.
 std::vector<NetworkRows> most_promising(std::vector<NetworkRows> all, const Choosing& choosing,
-                                        const Deadline& deadline) {
+                                        const MemoriesOfRows& smaller, const Deadline& deadline) {
   std::vector<std::pair<std::int64_t, std::size_t>> costs;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto cost =
-        least_cost_of(choosing.input, *all[i].rows, choosing.memories, {choosing.options.solve, deadline});
-    costs.emplace_back(cost.value_or(largest_value), i);
+    const pack::Control control{choosing.options.solve, deadline};
+    std::int64_t cost = largest_value;
+    const auto of_all = least_cost_of(choosing.input, *all[i].rows, choosing.memories, control);
+    const auto of_less = least_cost_of(choosing.input, *all[i].rows, smaller, control);
+    if (of_all && of_less) cost = *of_all / 2 + *of_less / 2;
+    costs.emplace_back(cost, i);
   }
   std::ranges::sort(costs);
   std::vector<NetworkRows> best;
@@ -358,6 +368,13 @@ std::vector<NetworkRows> most_promising(std::vector<NetworkRows> all, const Choo
   for (std::size_t i = 0; i < std::min(costs.size(), most); ++i)
     best.push_back(std::move(all[costs[i].second]));
   return best;
+}
+
+/// The next lower capacity of a ladder: so memories that are nearly as large have choices in common.
+Bytes rung_below(Bytes capacity) {
+  if (capacity < 2) return capacity;
+  const double rung = std::floor(steps_of_octave * std::log2(static_cast<double>(capacity - 1)));
+  return static_cast<Bytes>(std::exp2(rung / steps_of_octave));
 }
 
 }  // namespace
@@ -380,10 +397,16 @@ std::vector<NetworkRows> rows_in_larger_steps(const Input& input, const PlanOpti
   choosing.around.fast = memories.working[0].capacity;
   for (NetworkRows& it : rows_that_cost_least(choosing, graph, found, deadline.part(share_of_costs)))
     all.push_back(std::move(it));
+  MemoriesOfRows smaller = memories;
+  smaller.working[0].capacity = rung_below(*memories.working[0].capacity);
+  Choosing in_less{choosing.input, own, choosing.around, smaller, choosing.instances};
+  in_less.around.fast = smaller.working[0].capacity;
+  for (NetworkRows& it : rows_that_cost_least(in_less, graph, found, deadline.part(share_of_less)))
+    all.push_back(std::move(it));
   for (NetworkRows& it : rows_within_limits(choosing, graph, found, deadline.part(share_of_rows_within)))
     all.push_back(std::move(it));
   for (NetworkRows& it : all) it.left_out = found.left_out;
-  return most_promising(std::move(all), choosing, deadline);
+  return most_promising(std::move(all), choosing, smaller, deadline);
 }
 
 }  // namespace stowage::plan

@@ -44,11 +44,12 @@ using base::Deadline;
 
 // Of the time, if there are several networks or memories.
 constexpr double share_of_rows = 0.65;
+constexpr double share_of_rows_that_move = 0.55;
 constexpr double share_of_whole_together = 0.4;  // of what is left
 constexpr double share_of_whole_beside_moves =
-    0.2;  // the same, if rows may move: choosing when takes longest
+    0.1;  // the same, if rows may move: choosing when takes longest
 
-constexpr double share_of_rows_beside_weights = 0.75;  // for rows and larger steps, if reads of weights count
+constexpr double share_of_rows_beside_weights = 0.65;  // for rows and larger steps, if reads of weights count
 constexpr double share_of_larger_steps = 0.55;         // of that, for these
 constexpr double share_of_trying = 0.4;  // of what is left, if rows may move: then one choice goes on
 
@@ -60,12 +61,14 @@ bool count_weights(const Context& context) {
 }
 
 /// The options of one network in one memory as large as the fastest. Where weights count, the lowest rows are wanted, for
-/// what is free beside them has a use.
+/// what is free beside them has a use; so they are where rows arrive and move, whatever the capacity, for the cost is not
+/// to rise with it.
 PlanOptions alone(const Context& context, const PlanOptions& options, const Input& input) {
   PlanOptions own = options;
   own.alignment = alignment_in(options, input.info.format);
   own.memories = {context.working[0]};
-  if (count_weights(context)) own.memories[0].capacity.reset();
+  const bool are_lowest_wanted = options.io == Io::rows && rows_may_move(context);
+  if (count_weights(context) || are_lowest_wanted) own.memories[0].capacity.reset();
   own.run.clear();
   own.feeds.clear();
   own.states.clear();
@@ -241,22 +244,26 @@ std::string why_not_better(const Plan& rows, const Plan& whole) {
 
 Plan plan_together(const Context& context, const PlanOptions& options, const Deadline& deadline) {
   const bool has_steps = count_weights(context) && !options.stream->granule;
-  const auto choices = choices_of_rows(
-      context, options, deadline.part(has_steps ? share_of_rows_beside_weights : share_of_rows));
-  const double share = rows_may_move(context) ? share_of_whole_beside_moves : share_of_whole_together;
+  const bool may_move = rows_may_move(context);
+  const double of_rows = has_steps  ? share_of_rows_beside_weights
+                         : may_move ? share_of_rows_that_move
+                                    : share_of_rows;
+  const auto choices = choices_of_rows(context, options, deadline.part(of_rows));
+  const double share = may_move ? share_of_whole_beside_moves : share_of_whole_together;
   const Deadline of_whole = deadline.part(has_rows(choices[0]) ? share : 1);
   Plan whole = plan_networks(Context(context.inputs, context.options, of_whole));
   const ProvenBounds bounds = choices[0].size() == 1 ? choices[0][0].bounds : ProvenBounds{};
   bool is_cut = false;
   std::optional<Plan> best;
-  std::pair<std::int64_t, std::size_t> most_promising{largest_value, 0};  // bound of the cost, and choice
+  std::pair<std::int64_t, std::size_t> most_promising{largest_value,
+                                                      0};  // mean of cost and bound, and choice
   const auto try_choice = [&](std::size_t c, const Deadline& own) {
     Plan plan = plan_of(context, choices[c], bounds, own);
     if (choices[c].size() > 1) plan.streaming = streaming_of(choices[c], plan, whole);
-    most_promising = std::min(most_promising, {plan.summary.cost_bound, c});
+    most_promising = std::min(most_promising, {plan.summary.cost / 2 + plan.summary.cost_bound / 2, c});
     if (!best || worth_of(plan) < worth_of(*best)) best = std::move(plan);
   };
-  const bool goes_on = choices.size() > 2 && rows_may_move(context);
+  const bool goes_on = choices.size() > 2 && may_move;
   const Deadline trying = goes_on ? deadline.part(share_of_trying) : deadline;
   for (std::size_t c = 0; c < choices.size(); ++c) {
     is_cut = is_cut || std::ranges::any_of(choices[c], &NetworkRows::is_cut);

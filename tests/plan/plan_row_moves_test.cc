@@ -363,5 +363,46 @@ TEST(PlanRowMoves, OfModels) {
   }
 }
 
+/// The cost of rows that move in two memories, or in three with one for weights.
+std::int64_t cost_with(const Network& network, Bytes fast, bool has_weights) {
+  PlanOptions options = in_two_memories(fast, Io::rows);
+  options.stream->layout = StreamLayout::automatic;
+  options.alignment = 16;
+  options.solve.effort = 2000;
+  if (has_weights) options.memories.push_back({.name = "FLASH", .cost = 10, .role = MemoryRole::weights});
+  return planned(network, options).plan.summary.cost;
+}
+
+/// What fits a smaller memory fits a larger one, so that is never dearer. Searches within an effort are cut, so this shows
+/// that they have enough in common.
+TEST(PlanRowMoves, CostNoMoreInMoreMemory) {
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models" / "tflite";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  struct Sweep {
+    std::string name{};
+    bool has_weights = false;
+    std::vector<Bytes> sizes{};
+  };
+  const std::vector<Bytes> large{8192, 10240, 12288, 14336, 14848, 16384, 20480, 24576};
+  const std::vector<Bytes> few = testing::has_time() ? large : std::vector<Bytes>{14336, 14848};
+  std::vector<Sweep> sweeps{{"person_detect", true, few}, {"mcunet_vww", false, {12288, 16384}}};
+  if (testing::has_time()) {
+    sweeps.push_back({"person_detect", false, {3072, 4096, 5120, 6144, 7168, 8192, 9216, 10240}});
+    sweeps.push_back({"mcunet_vww", true, {8192, 11360, 14336, 16384, 20480, 24576, 28672, 32768}});
+    sweeps.push_back({"mcunet_vww", false, {5680, 7168, 8512, 9216, 10224, 11360, 12288, 16384}});
+    sweeps.push_back({"kws_ref_model", true, {3072, 4096, 6144, 8192, 10240, 12288, 14336, 16384}});
+    sweeps.push_back({"kws_ref_model", false, {1536, 1792, 2304, 2688, 3072, 3584, 4096, 5120}});
+  }
+  for (const Sweep& sweep : sweeps) {
+    const Network network = read_network(folder / (sweep.name + ".tflite"));
+    std::int64_t before = largest_value;
+    for (const Bytes size : sweep.sizes) {
+      const std::int64_t cost = cost_with(network, size, sweep.has_weights);
+      EXPECT_LE(cost, before) << sweep.name << (sweep.has_weights ? " with weights " : " ") << size;
+      before = cost;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stowage

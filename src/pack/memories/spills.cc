@@ -1,7 +1,7 @@
 // Which buffers are in the fast memory when, and at which offsets, so that touches and copies cost least.
 //
 //     prices     of bytes at each position: what keeping a buffer there costs others          prices.cc
-//     choose     stays within a share of the capacity, without offsets
+//     choose     stays within the capacity or some less, without offsets
 //     pack       all of them, as if the memory were larger
 //     evict      what sticks out above the capacity
 //     ruin       take some needs that lie near a dear one out, and put them in again, at the offsets that are free
@@ -14,174 +14,43 @@
 //
 // A need that is put in takes the cheapest stays that have room (needs.cc), prices included: so a long gap is kept
 // only where few others want the bytes. A stay that finds no offset loses its longest gap, or its touch, and the need
-// chooses again. A round is taken back if it costs more. Shares of the capacity that leave room for fragmentation are
-// tried in turn; the best goes on.
+// chooses again. A round that costs more is taken at times, the less likely the later it comes; the cheapest choice is
+// kept. Capacities that leave room for fragmentation are tried in turn; the best goes on.
 //
 // Cost: rounds; each is about (needs taken out) * (touches + live buffers * log).
-// Source: ours; ruin and recreate: Schrimpf et al. (2000).
+// Source: ours; ruin and recreate: Schrimpf et al. (2000); rounds that cost more: Kirkpatrick et al. (1983).
 
 #include "pack/memories/spills.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <random>
 #include <string>
 #include <utility>
 
+#include "pack/memories/fast_memory.h"
 #include "pack/memories/prices.h"
 #include "pack/portfolio.h"
 
 namespace stowage::memories {
 namespace {
 
-constexpr std::array<double, 4> shares_of_capacity{1.0, 0.96, 0.92, 0.88};
-constexpr double time_of_prices = 0.2;    // of all
-constexpr double time_of_shares = 0.6;    // of the rest
-constexpr double time_of_choosing = 0.3;  // of a share's
-constexpr double time_of_packing = 0.3;   // of what is left of that
-constexpr std::int64_t rounds_without_gain = 4000;
+constexpr int steps_of_octave = 16;        // of a ladder of capacities
+constexpr int most_rungs = 3;              // that are tried below the capacity
+constexpr double time_of_prices = 0.2;     // of all
+constexpr double time_of_trials = 0.4;     // of the rest
+constexpr double time_of_choosing = 0.25;  // of a trial's
+constexpr double time_of_packing = 0.9;    // of what is left of that
+constexpr double fewest_rounds = 4000;
+constexpr double rounds_for_each = 200;  // need
+constexpr double first_slack = 0.05;     // of what a dear need costs above its least
+constexpr double last_slack = 0.003;
+constexpr std::int64_t rounds_of_a_slack = 16;
 constexpr std::size_t most_out = 40;  ///< Needs taken out in a round.
 constexpr int tries_to_put_in = 8;    ///< To put a need in.
-
-/// Bytes of the fast memory at one position.
-struct Taken {
-  Bytes begin = 0;
-  Bytes end = 0;
-  std::size_t need = 0;
-
-  bool operator==(const Taken&) const = default;
-};
-
-constexpr std::size_t nobody = static_cast<std::size_t>(-1);
-
-class FastMemory {
- public:
-  FastMemory(const Needs& needs, Bytes capacity, bool has_offsets)
-      : needs_(needs),
-        capacity_(capacity),
-        has_offsets_(has_offsets),
-        load_(static_cast<std::size_t>(needs.end), 0),
-        alive_(load_.size()),
-        begins_(load_.size()) {
-    for (const ByteRange& range : needs.reserved) {
-      for (Bytes& load : load_) load += range.end - range.begin;
-      if (!has_offsets || load_.empty()) continue;
-      for (auto& alive : alive_) alive.push_back({range.begin, range.end, nobody});
-      begins_[0].push_back({range.begin, range.end, nobody});
-    }
-  }
-
-  /// Whether so many more bytes are there at these positions; else the number of looked-at positions tells the work.
-  [[nodiscard]] bool has_room(Position lower, Position upper, Bytes size) const {
-    for (auto p = static_cast<std::size_t>(lower); p < static_cast<std::size_t>(upper); ++p) {
-      if (load_[p] + size > capacity_) return false;
-    }
-    return true;
-  }
-
-  [[nodiscard]] bool has_room(const Need& need, std::size_t touch) const {
-    const Touch& it = need.touches[touch];
-    if (need.pieces.empty()) return has_room(it.first, it.last + 1, need.size);
-    return std::ranges::all_of(need.pieces, [&](const Piece& piece) {
-      return has_room(piece.life.lower, piece.life.upper, piece.size);
-    });
-  }
-
-  /// The offset in the tightest place, if there is one within the capacity.
-  [[nodiscard]] std::optional<Bytes> fit(const Need& need, const FastStay& stay) {
-    if (!has_offsets_) return 0;
-    forbidden_.clear();
-    for_each_piece(need, stay, [&](const Piece& piece) {
-      const auto forbid = [&](const Taken& it) {
-        forbidden_.emplace_back(it.begin - piece.offset - piece.size, it.end - piece.offset);
-      };
-      const auto lower = static_cast<std::size_t>(piece.life.lower);
-      for (const Taken& it : alive_[lower]) forbid(it);
-      for (std::size_t p = lower + 1; p < static_cast<std::size_t>(piece.life.upper); ++p) {
-        for (const Taken& it : begins_[p]) forbid(it);
-      }
-    });
-    std::sort(forbidden_.begin(), forbidden_.end());
-    work_ += 8 * std::ssize(forbidden_);
-    std::optional<Bytes> best;
-    Bytes least_room = largest_value;
-    Bytes offset = 0;
-    const auto look = [&](Bytes highest) {
-      if (offset > highest || highest - offset >= least_room) return;
-      best = offset;
-      least_room = highest - offset;
-    };
-    for (const auto& [lower, upper] : forbidden_) {
-      look(std::min(lower, capacity_ - need.size));
-      if (offset < upper) offset = (upper + need.alignment - 1) / need.alignment * need.alignment;
-    }
-    look(capacity_ - need.size);
-    return best;
-  }
-
-  void put(std::size_t n, const FastStay& stay) {
-    for_each_piece(needs_.all[n], stay, [&](const Piece& piece) {
-      const Taken taken{stay.offset + piece.offset, stay.offset + piece.offset + piece.size, n};
-      for (Position p = piece.life.lower; p < piece.life.upper; ++p) {
-        load_[static_cast<std::size_t>(p)] += piece.size;
-        alive_[static_cast<std::size_t>(p)].push_back(taken);
-      }
-      if (has_offsets_) begins_[static_cast<std::size_t>(piece.life.lower)].push_back(taken);
-      work_ += 2 * (piece.life.upper - piece.life.lower);
-    });
-  }
-
-  void take(std::size_t n, const FastStay& stay) {
-    for_each_piece(needs_.all[n], stay, [&](const Piece& piece) {
-      const Taken taken{stay.offset + piece.offset, stay.offset + piece.offset + piece.size, n};
-      for (Position p = piece.life.lower; p < piece.life.upper; ++p) {
-        load_[static_cast<std::size_t>(p)] -= piece.size;
-        erase(taken, alive_[static_cast<std::size_t>(p)]);
-      }
-      if (has_offsets_) erase(taken, begins_[static_cast<std::size_t>(piece.life.lower)]);
-      work_ += 10 * (piece.life.upper - piece.life.lower);
-    });
-  }
-
-  /// Needs that have bytes there.
-  template <typename Visit>
-  void for_each_at(Position at, Visit visit) const {
-    for (const Taken& it : alive_[static_cast<std::size_t>(at)]) {
-      if (it.need != nobody) visit(it.need);
-    }
-  }
-
-  [[nodiscard]] std::int64_t take_work() { return std::exchange(work_, 0); }
-  [[nodiscard]] Bytes capacity() const { return capacity_; }
-
-  /// What a stay takes, at offset 0.
-  template <typename Visit>
-  static void for_each_piece(const Need& need, const FastStay& stay, Visit visit) {
-    if (need.pieces.empty()) {
-      visit(Piece{0, need.size, {need.touches[stay.first].first, need.touches[stay.last].last + 1}});
-    } else {
-      for (const Piece& piece : need.pieces) visit(piece);
-    }
-  }
-
- private:
-  static void erase(const Taken& taken, std::vector<Taken>& all) {
-    const auto it = std::find(all.begin(), all.end(), taken);
-    *it = all.back();
-    all.pop_back();
-  }
-
-  const Needs& needs_;
-  Bytes capacity_;
-  bool has_offsets_;
-  std::vector<Bytes> load_;                 ///< At each position.
-  std::vector<std::vector<Taken>> alive_;   ///< At each position.
-  std::vector<std::vector<Taken>> begins_;  ///< Those that begin there.
-  std::vector<std::pair<Bytes, Bytes>> forbidden_;
-  std::int64_t work_ = 0;
-};
 
 class StaySearch {
  public:
@@ -228,17 +97,27 @@ class StaySearch {
     note_cost(n);
   }
 
-  /// True if it ended by itself.
+  /// True if it ended by itself. Rounds that cost more are taken, too, the fewer the more time is over.
   bool improve(const base::Deadline& deadline) {
-    std::int64_t without_gain = 0;
-    while (without_gain < rounds_without_gain) {
-      if (deadline.is_over()) return false;
-      const std::int64_t before = cost_;
-      if (!round()) return true;
+    const double time = deadline.left().count();
+    const double rounds = fewest_rounds + rounds_for_each * static_cast<double>(needs_.all.size());
+    const double dear = cost_of_dear();
+    if (dear == 0) return true;
+    least_cost_ = cost_;
+    bool is_cut = false;
+    for (std::int64_t r = 0; static_cast<double>(r) < rounds && !is_cut; ++r) {
+      if (r % rounds_of_a_slack == 0) {
+        const double progress = std::max(1 - deadline.left().count() / time, static_cast<double>(r) / rounds);
+        slack_ = dear * first_slack * std::pow(last_slack / first_slack, progress);
+      }
+      if (!round()) break;
       deadline.spend(memory_.take_work() + std::exchange(work_, 0));
-      without_gain = cost_ < before ? 0 : without_gain + 1;
+      is_cut = deadline.is_over();
     }
-    return true;
+    const auto changed = std::exchange(since_least_, {});
+    for (const auto& [n, stays] : changed) take_out(n);
+    for (const auto& [n, stays] : changed) put(n, stays);
+    return !is_cut;
   }
 
   [[nodiscard]] const std::vector<FastStays>& stays() const { return stays_; }
@@ -251,6 +130,24 @@ class StaySearch {
   void shuffle(std::vector<std::size_t>& all) {
     for (std::size_t i = all.size(); i > 1; --i)
       std::swap(all[i - 1], all[static_cast<std::size_t>(below(i))]);
+  }
+
+  /// A positive number, 1 in the mean, the same with every standard library up to rounding.
+  double exponential() {
+    constexpr double unit = 0x1.0p-53;
+    return -std::log((static_cast<double>(random_() >> 11U) + 1) * unit);
+  }
+
+  /// What needs cost above the least, in the mean of those that do.
+  [[nodiscard]] double cost_of_dear() const {
+    std::int64_t above = 0;
+    std::int64_t count = 0;
+    for (std::size_t n = 0; n < costs_.size(); ++n) {
+      if (costs_[n] <= least_[n]) continue;
+      above += costs_[n] - least_[n];
+      ++count;
+    }
+    return count == 0 ? 0 : static_cast<double>(above) / static_cast<double>(count);
   }
 
   void note_cost(std::size_t n) {
@@ -292,7 +189,7 @@ class StaySearch {
   /// What has room, whatever the offsets.
   void find_allowed(const Need& need) {
     const std::size_t count = need.touches.size();
-    work_ += need.touches.back().last - need.touches.front().first + 1;
+    work_ += 100 + (need.touches.back().last - need.touches.front().first) / 8;
     allowed_.touches.assign(count, false);
     allowed_.gaps.assign(count, false);
     for (std::size_t i = 0; i < count; ++i) allowed_.touches[i] = memory_.has_room(need, i);
@@ -346,7 +243,15 @@ class StaySearch {
     const bool is_priced = below(2) == 0;
     bool is_in = true;
     for (const std::size_t n : again) is_in = is_in && put_in(n, is_priced ? prices_ : free_);
-    if (is_in && cost_ <= before) return true;
+    if (is_in && static_cast<double>(cost_ - before) <= slack_ * exponential()) {
+      if (cost_ < least_cost_) {
+        least_cost_ = cost_;
+        since_least_.clear();
+      } else {
+        for (std::size_t i = 0; i < out.size(); ++i) since_least_.emplace(out[i], std::move(old[i]));
+      }
+      return true;
+    }
     for (const std::size_t n : out) take_out(n);
     for (std::size_t i = 0; i < out.size(); ++i) put(out[i], old[i]);
     return true;
@@ -422,6 +327,9 @@ class StaySearch {
   Allowed allowed_;
   std::int64_t cost_ = 0;
   std::int64_t work_ = 0;
+  double slack_ = 0;  ///< About what a round may cost more.
+  std::int64_t least_cost_ = 0;
+  std::map<std::size_t, FastStays> since_least_;  ///< The stays then of needs that have others now.
 };
 
 /// Offsets for all stays, as low as packers find them.
@@ -458,10 +366,11 @@ class Spiller {
     for (const Need& need : needs_.all) upper += cost_of(needs_, need, {});
     const Priced priced = find_prices(needs_, upper, control_.deadline.part(time_of_prices));
     best_.cost_bound = priced.bound;
-    const base::Deadline trying = control_.deadline.part(time_of_shares);
-    for (std::size_t s = 0; s < shares_of_capacity.size(); ++s) {
-      const base::Deadline deadline = trying.part(1 / static_cast<double>(shares_of_capacity.size() - s));
-      try_share(shares_of_capacity[s], priced.prices, deadline);
+    const base::Deadline trying = control_.deadline.part(time_of_trials);
+    const std::vector<Bytes> capacities = capacities_to_try();
+    for (std::size_t c = 0; c < capacities.size(); ++c) {
+      const base::Deadline deadline = trying.part(1 / static_cast<double>(capacities.size() - c));
+      choose_within(capacities[c], priced.prices, deadline);
       if (is_least()) return std::move(best_);
     }
     if (best_.stays.empty()) return std::move(best_);
@@ -476,10 +385,22 @@ class Spiller {
  private:
   [[nodiscard]] bool is_least() const { return !best_.stays.empty() && best_.cost <= best_.cost_bound; }
 
-  void try_share(double share, const Prices& prices, const base::Deadline& deadline) {
+  /// The capacity, and rungs of a ladder below it: 2^(k/16). So capacities that are near try the same ones.
+  [[nodiscard]] std::vector<Bytes> capacities_to_try() const {
+    std::vector<Bytes> all{needs_.capacity};
+    if (!needs_.reserved.empty() || needs_.capacity < 2) return all;
+    const double rung = steps_of_octave * std::log2(static_cast<double>(needs_.capacity - 1));
+    for (int below = 0; below < most_rungs; ++below) {
+      const auto bytes = static_cast<Bytes>(std::exp2((std::floor(rung) - below) / steps_of_octave));
+      if (bytes > 0 && bytes < all.back()) all.push_back(bytes);
+    }
+    return all;
+  }
+
+  /// Stays for that capacity, without offsets, packed, and what fits of them into all of the memory.
+  void choose_within(Bytes capacity, const Prices& prices, const base::Deadline& deadline) {
     std::vector<FastStays> stays(needs_.all.size());
     if (needs_.reserved.empty()) {  // packers know no reserved bytes
-      const auto capacity = static_cast<Bytes>(static_cast<double>(needs_.capacity) * share);
       StaySearch choice(needs_, prices, capacity, false, control_.options.seed);
       if (choice.fill(deadline)) {
         (void)choice.improve(deadline.part(time_of_choosing));
@@ -496,9 +417,7 @@ class Spiller {
       });
       if (fits && !stays[n].empty()) search.put(n, stays[n]);
     }
-    if (!search.fill(deadline)) return;
-    (void)search.improve(deadline);
-    keep(search);
+    if (search.fill(deadline)) keep(search);
   }
 
   void keep(const StaySearch& search) {
