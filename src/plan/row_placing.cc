@@ -290,10 +290,9 @@ std::optional<PlacedRows> lay_rows(const RowNetwork& streamed, const RowOrder& o
   stream::RowTimetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps,
                                                         options.plan.moves == Moves::allowed);
   if (options.deadline.is_over()) return std::nullopt;
-  stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,
-                                          {.form = form,
-                                           .alignment = options.around.alignment,
-                                           .slots = options.around.slots});
+  stream::Layout layout =
+      stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,
+                      {.form = form, .alignment = options.around.alignment, .slots = options.around.slots});
   if (options.deadline.is_over() || !bring_together(streamed.network, layout.tensors)) return std::nullopt;
   base::UniqueNames ids;
   for (const Buffer& buffer : layout.buffers) ids.reserve(buffer.id);

@@ -38,6 +38,7 @@ struct Scenario {
 };
 
 /// `operators` is how many a network has at most. With pauses, models also run between steps of others.
-[[nodiscard]] Scenario random_scenario(std::uint64_t seed, std::size_t operators = 7, bool has_pauses = false);
+[[nodiscard]] Scenario random_scenario(std::uint64_t seed, std::size_t operators = 7,
+                                       bool has_pauses = false);
 
 }  // namespace stowage::testing
