@@ -386,7 +386,12 @@ TEST(CliOpenSizes, MayBeSeveral) {
   refused({"report", "plan.json", "-o", "plan.html"}, 3, "has plans for several sizes (buckets)");
   refused({"generate", "net.onnx", "--plan", "plan.json", "--dim", "batch=1", "--dim", "seq=128", "-o", "c"},
           3, "has plans for several sizes (buckets)");
-  refused({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,2", "-o", "plan.h"}, 2, "written as JSON");
+  refused({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,2", "-o", "plan.svg"}, 2,
+          "written as JSON");
+  const ProcessResult header =
+      run({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,2", "-o", "plan.h"});
+  EXPECT_EQ(header.status, 0) << header.errors;
+  expect_says(directory.read("plan.h"), {"#define STOWAGE_BUCKETS 2u", "#define STOWAGE_SIZE_SEQ 0u"});
   refused({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,1"}, 2, "has a size twice");
   refused({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,x"}, 2, "is no size");
   refused({"compare", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,2"}, 2, "one size or range here");
