@@ -54,13 +54,16 @@ def field(number, content):
     return varint(8 * number + 2) + varint(len(content)) + content
 
 
-def open_model():
-    """ONNX: y = Relu(x) + Exp(Relu(x)), with sizes batch_size and sequence_length, and 256 numbers for each."""
+OPEN_SIZES = {"minilm_l3.onnx": ["batch_size", "sequence_length"], "keywords.onnx": ["n"], "stream_any_length.onnx": ["samples"]}
+
+
+def open_model(names):
+    """ONNX: y = Relu(x) + Exp(Relu(x)), with sizes of these names, and 256 numbers for each."""
     def node(kind, inputs, output):
         return field(1, b"".join(field(1, it) for it in inputs) + field(2, output) + field(4, kind))
 
     def value(number, name):
-        sizes = [field(1, field(2, "batch_size")), field(1, field(2, "sequence_length")), field(1, field(1, 256))]
+        sizes = [field(1, field(2, it)) for it in names] + [field(1, field(1, 256))]
         return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, b"".join(sizes)))))
 
     nodes = node("Relu", ["x"], "a") + node("Exp", ["a"], "b") + node("Add", ["a", "b"], "y")
@@ -82,8 +85,8 @@ def put_files(folder, command):
         found = next((it for it in known if it.exists()), None)
         if found:
             place.symlink_to(found)
-        elif name.startswith("minilm"):
-            place.write_bytes(open_model())
+        elif name in OPEN_SIZES:
+            place.write_bytes(open_model(OPEN_SIZES[name]))
         elif name.endswith(".tflite"):
             whole = DATA / "tflite/hello_world_int8.tflite"
             shutil.copy(whole if whole.exists() else ROOT / "fuzz/corpus/tflite/two_operators.tflite", place)
