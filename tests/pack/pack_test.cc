@@ -764,6 +764,7 @@ TEST(Pack, StoppedMidwayStillPlacesEverything) {
     SCOPED_TRACE(name);
     const Solution uncut = solve_with(problem, name);
     for (const double until : {0.0, 0.5}) {
+      if (!testing::has_time() && until == 0) continue;  // the next test is much the same
       std::stop_source source;
       const auto stop = [&](std::string_view, double fraction) {
         if (fraction > until) source.request_stop();

@@ -74,7 +74,7 @@ TEST(StepCounts, AreQuotientsOfSizes) {
 
 /// Each plan is checked at all lengths when it is found. Here it is run, and must be the plan itself at its own length.
 TEST(OpenRows, RunAtEveryLength) {
-  const std::uint64_t cases = testing::is_in_a_hurry() ? 12 : 60;
+  const std::uint64_t cases = testing::is_in_a_hurry() ? 12 : testing::has_time() ? 60 : 24;
   const std::int64_t most = 40;
   int found_ones = 0;
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
@@ -193,7 +193,7 @@ TEST(OpenRows, AreCheckedAtOtherLengths) {
 }
 
 TEST(OpenRows, AreTheSameInC) {
-  const std::uint64_t cases = testing::is_in_a_hurry() ? 6 : 24;
+  const std::uint64_t cases = testing::is_in_a_hurry() ? 6 : testing::has_time() ? 24 : 8;
   const testing::TemporaryDirectory directory;
   testing::Packages packages(directory.path());
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
