@@ -246,6 +246,11 @@ bool ModelTexts::is_any_given() const {
          !scratch.empty() || !joins.empty() || every_size;
 }
 
+UsageError needs_model() {
+  return UsageError(
+      "--dim, --shape, --every-size, --bound, --value, --state, --scratch and --join need --model");
+}
+
 ImportOptions parse_model_options(const ModelTexts& texts) {
   ImportOptions options{.every_size = texts.every_size};
   for (const std::string& text : texts.dims) {

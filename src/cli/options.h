@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "stowage/error.h"
 #include "stowage/import.h"
 #include "stowage/options.h"
 #include "stowage/plan.h"
@@ -29,6 +30,9 @@ struct ModelTexts {
 
   [[nodiscard]] bool is_any_given() const;
 };
+
+/// For options of models where no model is given.
+[[nodiscard]] UsageError needs_model();
 
 /// Texts of the planning options, as given.
 struct PlanTexts {

@@ -35,8 +35,7 @@ void expect_report(const ReportCommand& command) {
   std::vector<std::string> inputs = command.plans;
   inputs.insert(inputs.end(), command.models.begin(), command.models.end());
   expect_different_files(inputs, {{"-o", command.output}});
-  if (command.models.empty() && command.model.is_any_given())
-    throw UsageError("--dim, --shape, --bound, --value, --state, --scratch and --join need --model");
+  if (command.models.empty() && command.model.is_any_given()) throw needs_model();
 }
 
 /// Checks the plan with its models, if there are any, and keeps their operators for the page.

@@ -100,7 +100,7 @@ ExitStatus verify_buckets(const Buckets& buckets, const VerifyCommand& command) 
 
 ExitStatus run_verify(const VerifyCommand& command) {
   if (command.models.empty() && command.model.is_any_given()) {
-    throw UsageError("--dim, --shape, --bound, --value, --state, --scratch and --join need --model");
+    throw needs_model();
   }
   if (const std::optional<Buckets> buckets = read_buckets(command.plan_file))
     return verify_buckets(*buckets, command);
