@@ -24,6 +24,7 @@
 #include "base/unique_names.h"
 #include "pack/memories/moves.h"
 #include "plan/arrangement.h"
+#include "plan/views_in_buffers.h"
 
 namespace stowage::plan {
 namespace {
@@ -258,46 +259,20 @@ class ClockMover {
     plan_.clocks[clock_].steps = std::move(steps);
   }
 
-  /// Moves views to the new positions. A view that is written over lasts until then, also across copies; one that only
-  /// ends there may have bytes that its buffer no longer holds.
+  /// Moves views to the new positions. A view that is written over lasts until then, also across copies.
   void move_views(const StretchedClock& stretch) {
-    std::vector<std::vector<std::pair<std::size_t, View>>> views_in(plan_.buffers.size());
-    for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
-      for (const View& view : plan_.tensors[t].views) {
-        if (plan_.buffers[view.buffer].clock == clock_) views_in[view.buffer].emplace_back(t, view);
+    const auto views_in = views_in_buffers(plan_);
+    std::vector<std::pair<ViewOf, Lifetime>> moved;
+    for (std::size_t b = 0; b < views_in.size(); ++b) {
+      if (plan_.buffers[b].clock != clock_) continue;
+      for (const ViewOf& it : views_in[b]) {
+        const auto [lower, upper] = plan_.tensors[it.tensor].views[it.view].life;
+        moved.emplace_back(it, Lifetime{is_given_[it.tensor] ? stretch.before(lower) : stretch.at(lower),
+                                        is_written_over(plan_, views_in[b], it) ? stretch.at(upper)
+                                                                                : stretch.before(upper)});
       }
     }
-    for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
-      for (View& view : plan_.tensors[t].views) {
-        if (plan_.buffers[view.buffer].clock != clock_) continue;
-        const auto& all = views_in[view.buffer];
-        const bool is_written_over = std::any_of(all.begin(), all.end(),
-                                                 [&](const auto& other) {
-                                                   return other.second.life.lower == view.life.upper &&
-                                                          meet(t, view, other.first, other.second);
-                                                 }) &&
-                                     is_held_across(view.life.upper, view, plan_.tensors[t].tensor.bytes);
-        const auto [lower, upper] = view.life;
-        view.life = {is_given_[t] ? stretch.before(lower) : stretch.at(lower),
-                     is_written_over ? stretch.at(upper) : stretch.before(upper)};
-      }
-    }
-  }
-
-  [[nodiscard]] bool meet(std::size_t a, const View& view_of_a, std::size_t b, const View& view_of_b) const {
-    return view_of_a.offset < view_of_b.offset + plan_.tensors[b].tensor.bytes &&
-           view_of_b.offset < view_of_a.offset + plan_.tensors[a].tensor.bytes;
-  }
-
-  /// Whether the view's buffer holds all of its bytes before and after a position starts.
-  [[nodiscard]] bool is_held_across(Position at, const View& view, Bytes bytes) const {
-    Bytes held = 0;
-    for (const Piece& piece : plan_.buffers[view.buffer].pieces) {
-      if (piece.life.lower >= at || piece.life.upper <= at) continue;
-      const Bytes begin = std::max(piece.offset, view.offset);
-      held += std::max<Bytes>(0, std::min(piece.offset + piece.size, view.offset + bytes) - begin);
-    }
-    return held == bytes;
+    for (const auto& [it, life] : moved) plan_.tensors[it.tensor].views[it.view].life = life;
   }
 
   void replace_buffers(const memories::Moved& moved) {

@@ -40,30 +40,35 @@
 #include "pack/memories/spills.h"
 #include "pack/memories/stretched.h"
 #include "pack/occupancy.h"
+#include "plan/views_in_buffers.h"
 
 namespace stowage::plan {
 namespace {
 
 using memories::FastStay;
 using memories::FastStays;
+using memories::life_on;
 using memories::Need;
 using memories::Needs;
 using memories::Stretched;
 using memories::Touch;
 
-/// A view of a tensor: both are indices.
-struct ViewOf {
-  std::size_t tensor = 0;
-  std::size_t view = 0;
-};
-
 constexpr std::int64_t most_parts = 8;  ///< Of a weight.
 constexpr Bytes least_part = 2048;
 constexpr int rounds_of_estimate = 300;  // of prices
 
-/// A life on the clock with copies: from the step that it begins with to that which it ends with.
-Lifetime life_on(const Stretched& clock, const Lifetime& life) {
-  return {clock.of(life.lower), std::max(clock.of(life.lower), clock.upper(life.upper))};
+/// When the network of each model begins to run.
+std::vector<Position> begins_of_models(const Plan& plan) {
+  const std::vector<Step>& steps = plan.clocks[0].steps;
+  std::vector<Position> begins(plan.models.size(), 0);
+  for (std::size_t at = steps.size(); at-- > 0;) {
+    std::optional<std::size_t> model;
+    if (const auto* const run = std::get_if<Run>(&steps[at])) model = run->model;
+    if (const auto* const arrive = std::get_if<Arrive>(&steps[at]))
+      model = plan.tensors[arrive->tensor].model;
+    if (model) begins[*model] = static_cast<Position>(at);
+  }
+  return begins;
 }
 
 class RowMover {
@@ -77,11 +82,7 @@ class RowMover {
         first_weight_(plan.buffers.size()),
         working_(memories.size()) {
     if (weights && weights->memory.cost > memories[0].cost && plan.clocks.size() == 1) add_weights(*weights);
-    views_in_.resize(plan.buffers.size());
-    for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
-      for (std::size_t v = 0; v < plan.tensors[t].views.size(); ++v)
-        views_in_[plan.tensors[t].views[v].buffer].push_back({t, v});
-    }
+    views_in_ = views_in_buffers(plan);
     for (auto& views : views_in_) {
       std::ranges::sort(
           views, {}, [&](const ViewOf& it) { return std::pair(view(it).life.lower, view(it).life.upper); });
@@ -136,23 +137,26 @@ class RowMover {
 
   [[nodiscard]] bool is_weight(std::size_t b) const { return b >= first_weight_; }
 
-  /// Buffers for each constant that is read more than once.
+  /// Buffers for each constant that is read more than once. No copy comes between the steps of a body, so what bodies read
+  /// stays where it is.
   void add_weights(const StoredWeights& weights) {
     memories_.push_back(weights.memory);
     Bytes alignment = 1;
     for (const Buffer& buffer : plan_.buffers) alignment = std::max(alignment, buffer.alignment);
+    const std::vector<Position> begins = begins_of_models(plan_);
     for (std::size_t t = 0; t < weights.reads.size(); ++t) {
       const ReadsOfConstant& reads = weights.reads[t];
       const Tensor& tensor = plan_.tensors[t].tensor;
       const auto most = base::checked_multiply(tensor.bytes, std::ssize(reads));
       if (reads.size() < 2 || tensor.bytes == 0 || !most || *most > largest_value - alignment) continue;
+      if (std::ranges::any_of(reads, &ReadOfConstant::is_of_bodies)) continue;
       for (const std::optional<RowRange>& rows : parts_of_weight(tensor, reads)) {
         std::vector<stream::RowAccess> own;
         Bytes bytes = tensor.bytes;
         if (rows) bytes = *bytes_of_row(tensor, rows->axis) * (rows->end - rows->begin);
         for (const ReadOfConstant& it : reads) {
-          if (it.at == 0)
-            continue;  // no copy comes before the first step, for inputs are there from the start
+          if (it.at == begins[plan_.tensors[t].model])
+            continue;  // no copy comes before a network's first step, for its inputs are there from then on
           if (!rows || !it.rows || *it.rows == *rows)
             own.push_back({it.at, it.at, rows ? bytes : it.bytes, false});
         }
@@ -412,7 +416,7 @@ class RowMover {
     for (const ViewOf& it : views_in_[b]) {
       const Lifetime& life = view(it).life;
       if (!can_move_[b]) {  // it has all of them, also those that are written over where they begin
-        add_view(it, life_on(clock, life), part);
+        add_view(it, life_of_still_view(b, it, clock), part);
         continue;
       }
       if (is_weight(b)) {
@@ -425,6 +429,13 @@ class RowMover {
       add_view(it, {lower, upper}, part);
     }
     return part;
+  }
+
+  /// Of a view in a buffer that does not move. One that is written over lasts until then, also across copies.
+  [[nodiscard]] Lifetime life_of_still_view(std::size_t b, const ViewOf& it, const Stretched& clock) const {
+    Lifetime life = life_on(clock, view(it).life);
+    if (is_written_over(plan_, views_in_[b], it)) life.upper = clock.of(view(it).life.upper);
+    return life;
   }
 
   void add_view(const ViewOf& it, const Lifetime& life, Part& part) const {
@@ -449,7 +460,7 @@ class RowMover {
       if (spilled_at_[b][s]) home.traffic += need.carried[stays_[b][s].last];
     }
     for (const ViewOf& it : views_in_[b]) {
-      const auto life = life_at_home(b, view(it).life, stay_of, clock);
+      const auto life = life_at_home(b, it, stay_of, clock);
       if (!life) continue;
       add_view(it, *life, home);
       extend(*life, home.life);
@@ -466,11 +477,12 @@ class RowMover {
   }
 
   /// None: the view is never at home.
-  [[nodiscard]] std::optional<Lifetime> life_at_home(std::size_t b, const Lifetime& own,
+  [[nodiscard]] std::optional<Lifetime> life_at_home(std::size_t b, const ViewOf& it,
                                                      const std::vector<std::optional<std::size_t>>& stay_of,
                                                      const Stretched& clock) const {
+    if (stays_[b].empty()) return life_of_still_view(b, it, clock);
     const Need& need = needs_.all[b];
-    if (stays_[b].empty()) return life_on(clock, own);
+    const Lifetime& own = view(it).life;
     std::optional<Lifetime> life;
     const auto use = [&](Position lower, Position upper) {
       if (!life) life = Lifetime{lower, upper};
@@ -511,7 +523,7 @@ class RowMover {
         if (can_move_[b]) {
           buffer.pieces = {{0, buffer.pieces[0].size, part.life}};
         } else {
-          for (Piece& piece : buffer.pieces) piece.life = life_on(clock, piece.life);
+          memories::stretch(clock, buffer.pieces);
         }
         part.number = buffers.size();
         buffers.push_back(std::move(buffer));

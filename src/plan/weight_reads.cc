@@ -49,6 +49,7 @@ std::vector<ReadsOfConstant> reads_of_constants(std::span<const Input> inputs, c
         ReadsOfConstant& own = reads[first[run->model] + *op.inputs[i]];
         if (!own.empty() && own.back().at == position) continue;  // it reads it twice
         own.push_back(read_at(position, graph, op, i, run->block));
+        own.back().is_of_bodies = depth > 2 || !op.bodies.empty();
       }
     }
   }

@@ -14,6 +14,7 @@ struct ReadOfConstant {
   Position at = 0;
   Bytes bytes = 0;
   std::optional<RowRange> rows{};
+  bool is_of_bodies = false;  ///< By an operator with bodies (If, Loop), or in one of them.
 };
 
 /// In the order of time.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "stowage/problem.h"
 #include "stowage/units.h"
 
 namespace stowage::memories {
@@ -47,5 +48,12 @@ class Stretched {
   std::vector<Position> first_copies_;
   std::vector<Position> positions_;
 };
+
+/// A life on the clock with copies: from the step that it begins with to that which it ends with.
+[[nodiscard]] Lifetime life_on(const Stretched& clock, const Lifetime& life);
+
+/// Brings the pieces of a buffer that does not move to the clock with copies. A piece may go on with bytes of one that
+/// ends where it begins, so these are held across the copies in between.
+void stretch(const Stretched& clock, std::vector<Piece>& pieces);
 
 }  // namespace stowage::memories
