@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/checked.h"
 #include "check/imprint.h"
 #include "pack/placing.h"
 #include "plan/arrangement.h"
@@ -80,24 +82,79 @@ Plan plan_rows_or_operators(std::span<const Input> inputs, const PlanOptions& op
   return plan::plan_networks(plan::Context(inputs, options, deadline));
 }
 
+/// Claims of a plan without moves hold for all choices of memories, but moves are allowed, too: then no byte that steps
+/// read or write costs less than in the cheapest memory. Weights may be staged, so nothing is known of these.
+void claim_beside_moves(Plan& plan) {
+  std::int64_t cheapest = largest_value;
+  Bytes traffic = 0;
+  for (const PlannedMemory& it : plan.memories) {
+    if (it.memory.role != MemoryRole::working) continue;
+    cheapest = std::min(cheapest, it.memory.cost);
+    traffic += it.traffic;
+  }
+  plan.summary.cost_bound = base::checked_multiply(traffic, cheapest).value_or(0);
+}
+
+/// The best of several plans. It is cut short if one of them is.
+class BestPlan {
+ public:
+  explicit BestPlan(const base::Deadline& deadline) : deadline_(deadline) {}
+
+  /// `make` plans within a share of what is left of the time, or not at all if there is a plan and no time.
+  template <typename Make>
+  void try_one(double share, const Make& make) {
+    if (plan_ && deadline_.is_over()) {
+      plan_->interrupted = true;
+      return;
+    }
+    Plan other = make(deadline_.part(share));
+    if (!plan_) {
+      plan_ = std::move(other);
+      return;
+    }
+    const bool is_cut = plan_->interrupted || other.interrupted;
+    if (plan::worth_of(other) < plan::worth_of(*plan_)) plan_ = std::move(other);
+    plan_->interrupted = is_cut;
+  }
+
+  Plan take() { return *std::move(plan_); }
+
+ private:
+  const base::Deadline& deadline_;
+  std::optional<Plan> plan_{};
+};
+
 /// In several memories, what shares bytes and what runs by rows is chosen for the strategy that places it. So `auto`
-/// also plans all of it for `free-list`, which is quick, and keeps the plan that costs less.
+/// also plans all of it for `free-list`, which is quick, and keeps the plan that costs less. Rows that may move are
+/// chosen to move, so all of it is also planned without moves.
 Plan plan_graphs(std::span<const Input> inputs, const PlanOptions& options, const base::Deadline& deadline) {
-  constexpr double share_of_auto = 0.8;  // of the time
-  constexpr double share_of_auto_with_moves =
-      0.92;  // if rows may move: what is there is moved, however it was placed
+  constexpr double share_of_auto = 0.8;    // of the time
+  constexpr double share_of_moves = 0.86;  // if rows may move: what is there is moved, however it was placed
+  constexpr double share_without_moves = 0.5;  // of what is left
   const auto working = std::ranges::count(options.memories, MemoryRole::working, &Memory::role);
-  if (working <= 1 || options.solve.strategy != SolveOptions().strategy)
-    return plan_rows_or_operators(inputs, options, deadline);
+  if (working <= 1) return plan_rows_or_operators(inputs, options, deadline);
   const bool moves_rows = options.stream && options.moves == Moves::allowed;
-  Plan plan = plan_rows_or_operators(inputs, options,
-                                     deadline.part(moves_rows ? share_of_auto_with_moves : share_of_auto));
-  if (deadline.is_over()) return plan;
-  PlanOptions quick = options;
-  quick.solve.strategy = "free-list";
-  Plan other = plan_rows_or_operators(inputs, quick, deadline);
-  other.interrupted = other.interrupted || plan.interrupted;
-  return plan::worth_of(other) < plan::worth_of(plan) ? std::move(other) : std::move(plan);
+  const bool is_auto = options.solve.strategy == SolveOptions().strategy;
+  const auto plan_with = [&](const PlanOptions& own) {
+    return [&inputs, &own](const base::Deadline& part) { return plan_rows_or_operators(inputs, own, part); };
+  };
+  BestPlan best(deadline);
+  best.try_one(moves_rows ? share_of_moves : is_auto ? share_of_auto : 1, plan_with(options));
+  if (moves_rows) {
+    PlanOptions still = options;
+    still.moves = Moves::none;
+    best.try_one(is_auto ? share_without_moves : 1, [&](const base::Deadline& part) {
+      Plan plan = plan_graphs(inputs, still, part);
+      claim_beside_moves(plan);
+      return plan;
+    });
+  }
+  if (is_auto) {
+    PlanOptions quick = options;
+    quick.solve.strategy = "free-list";
+    best.try_one(1, plan_with(quick));
+  }
+  return best.take();
 }
 
 Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, const base::Deadline& deadline) {

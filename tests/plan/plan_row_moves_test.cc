@@ -279,7 +279,9 @@ TEST(PlanRowMoves, OfManyNetworksAreRightAndRun) {
     EXPECT_LE(plan.memories[0].peak, *options.memories[0].capacity);
     EXPECT_EQ(parse_plan(json_of(plan)), plan);
     options.moves = Moves::none;
-    dearer += plan.summary.cost > planned(network, options).plan.summary.cost ? 1 : 0;
+    const std::int64_t cost_of_still = planned(network, options).plan.summary.cost;
+    dearer += plan.summary.cost > cost_of_still ? 1 : 0;
+    EXPECT_TRUE(plan.interrupted || plan.summary.cost <= cost_of_still);
     if (!is_streamed(plan) || copy_steps_of(plan).empty()) continue;
     note(plan, seen);
     const RunResult run = run_plan(network, plan, {.check = RunCheck::tensors});
@@ -306,6 +308,10 @@ TEST(PlanRowMoves, OfManyPairsOfNetworksAreRightAndRun) {
     PlanOptions options = in_two_memories(1, pick(random, 0, 1) == 0 ? Io::rows : Io::arena);
     if (pick(random, 0, 1) == 0) options.run = "b; a";
     if (pick(random, 0, 3) == 0) options.memories.push_back({.name = "DRAM", .cost = 30});
+    if (pick(random, 0, 1) == 0) {
+      options.memories.push_back({.name = "FLASH", .cost = 10, .role = MemoryRole::weights});
+      options.alias = static_cast<Alias>(pick(random, 0, 2));
+    }
     PlanOptions one = options;
     one.memories = {{.name = "arena"}};
     one.moves = Moves::none;
@@ -324,6 +330,62 @@ TEST(PlanRowMoves, OfManyPairsOfNetworksAreRightAndRun) {
   }
   EXPECT_GT(seen.moved, drawn / 5);
   EXPECT_GT(seen.mutants, drawn);
+}
+
+/// Rows that are chosen to move cost more here than those that are chosen to stay: the plan is of these.
+TEST(PlanRowMoves, CostNoMoreThanRowsThatStay) {
+  const std::string again = R"({"format": "stowage-graph", "version": 1, "name": "again", "tensors": [
+      {"name": "x", "dtype": "float32", "shape": [3, 10, 4]},
+      {"name": "w", "kind": "weight", "dtype": "float32", "shape": [3, 2]},
+      {"name": "t", "dtype": "float32", "shape": [3, 11, 3]},
+      {"name": "y", "dtype": "float32", "shape": [3, 7, 3]}],
+    "subgraphs": [{"name": "main", "inputs": ["x"], "outputs": ["y"], "operators": [
+      {"type": "Conv", "inputs": ["x", "w"], "outputs": ["t"], "multiplies": 99, "row_axes": [{"axis": 1,
+        "reads": [{"input": 0, "axis": 1, "offset": -2, "taps": 3}], "is_windows": true, "adds_rows": true}]},
+      {"type": "Resize", "inputs": ["t"], "outputs": ["y"], "multiplies": 0, "row_axes": [{"axis": 1,
+        "reads": [{"input": 0, "axis": 1, "scale": 3, "divisor": 2, "offset": -1, "taps": 2}]}]}]}]})";
+  const std::string rings = R"({"format": "stowage-graph", "version": 1, "name": "rings", "tensors": [
+      {"name": "x0", "dtype": "int8", "shape": [3, 10, 8]}, {"name": "x1", "dtype": "int8", "shape": [2, 3, 4]},
+      {"name": "t2", "dtype": "int8", "shape": [1, 3, 3]}, {"name": "t3", "dtype": "int8", "shape": [1, 3, 3]},
+      {"name": "t4", "dtype": "int8", "shape": [2, 2, 8]}, {"name": "t6", "dtype": "int8", "shape": [3, 1, 1]},
+      {"name": "t7", "dtype": "int8", "shape": [6, 1, 1]}],
+    "subgraphs": [{"name": "main", "inputs": ["x0", "x1"], "outputs": ["x0", "t3", "t7"], "operators": [
+      {"type": "Conv", "inputs": ["x1"], "outputs": ["t2"], "multiplies": 36, "row_axes": [{"axis": 1,
+        "reads": [{"input": 0, "axis": 1, "offset": -2, "taps": 3}], "is_windows": true}]},
+      {"type": "Add", "inputs": ["t2", "t2"], "outputs": ["t3"], "multiplies": 0, "row_axes": [{"axis": 1,
+        "reads": [{"input": 0, "axis": 1}, {"input": 1, "axis": 1}]}]},
+      {"type": "Conv", "inputs": ["x1"], "outputs": ["t4"], "multiplies": 18, "row_axes": [{"axis": 1,
+        "reads": [{"input": 0, "axis": 1, "offset": -2, "taps": 3, "dilation": 2}], "is_windows": true}]},
+      {"type": "Conv", "inputs": ["t4"], "outputs": ["t6"], "multiplies": 6, "row_axes": [{"axis": 1,
+        "reads": [{"input": 0, "axis": 1, "scale": 2, "offset": -1, "taps": 3}], "is_windows": true}]},
+      {"type": "Concat", "inputs": ["t6", "t6"], "outputs": ["t7"], "multiplies": 0, "row_axes": [{"axis": 1,
+        "reads": [{"input": 0, "axis": 1, "kept_at": 0}, {"input": 1, "axis": 1, "kept_at": 3}]}]}]}]})";
+  PlanOptions of_again = in_two_memories(247, Io::external);
+  of_again.stream->granule = 2;
+  of_again.stream->recompute = 2.3;
+  of_again.stream->layout = StreamLayout::automatic;
+  of_again.alias = Alias::all;
+  of_again.alignment = 32;
+  of_again.memories.push_back({.name = "FLASH", .cost = 10, .role = MemoryRole::weights});
+  PlanOptions of_rings = in_two_memories(57, Io::rows);
+  of_rings.stream->granule = 2;
+  of_rings.stream->layout = StreamLayout::automatic;
+  of_rings.alias = Alias::none;
+  of_rings.alignment = 3;
+  for (auto& [text, options] : {std::pair(again, of_again), std::pair(rings, of_rings)}) {
+    PlanOptions own = options;
+    own.solve.effort = 3000;
+    const Input input = parse_input(text, "net.json");
+    const PlanResult moving = make_plan(input, own);
+    EXPECT_TRUE(moving.faults.empty());
+    EXPECT_FALSE(moving.plan.interrupted);
+    own.moves = Moves::none;
+    const PlanResult still = make_plan(input, own);
+    EXPECT_TRUE(is_streamed(still.plan));
+    EXPECT_FALSE(still.plan.interrupted);
+    EXPECT_LE(moving.plan.summary.cost, still.plan.summary.cost) << text;
+    EXPECT_LE(moving.plan.summary.cost_bound, moving.plan.summary.cost);
+  }
 }
 
 /// Of two ways to choose rows one was cut, the other was not: what the plan claims holds for what was tried.
