@@ -128,9 +128,11 @@ class BestPlan {
 /// also plans all of it for `free-list`, which is quick, and keeps the plan that costs less. Rows that may move are
 /// chosen to move, so all of it is also planned without moves.
 Plan plan_graphs(std::span<const Input> inputs, const PlanOptions& options, const base::Deadline& deadline) {
-  constexpr double share_of_auto = 0.8;    // of the time
-  constexpr double share_of_moves = 0.86;  // if rows may move: what is there is moved, however it was placed
-  constexpr double share_without_moves = 0.5;  // of what is left
+  constexpr double share_of_free_list = 0.2;  // of the time
+  constexpr double share_of_free_list_beside_moves =
+      0.08;  // if rows may move: what is there is moved, however it was placed
+  constexpr double seconds_without_moves = 0.1;  // enough for small networks; larger ones gain by moves
+  constexpr double most_without_moves = 0.3;     // of the time
   const auto working = std::ranges::count(options.memories, MemoryRole::working, &Memory::role);
   if (working <= 1) return plan_rows_or_operators(inputs, options, deadline);
   const bool moves_rows = options.stream && options.moves == Moves::allowed;
@@ -138,12 +140,17 @@ Plan plan_graphs(std::span<const Input> inputs, const PlanOptions& options, cons
   const auto plan_with = [&](const PlanOptions& own) {
     return [&inputs, &own](const base::Deadline& part) { return plan_rows_or_operators(inputs, own, part); };
   };
+  const double of_free_list = !is_auto     ? 0
+                              : moves_rows ? share_of_free_list_beside_moves
+                                           : share_of_free_list;
+  const double of_still =
+      moves_rows ? std::min(seconds_without_moves / deadline.left().count(), most_without_moves) : 0;
   BestPlan best(deadline);
-  best.try_one(moves_rows ? share_of_moves : is_auto ? share_of_auto : 1, plan_with(options));
+  best.try_one(1 - of_still - of_free_list, plan_with(options));
   if (moves_rows) {
     PlanOptions still = options;
     still.moves = Moves::none;
-    best.try_one(is_auto ? share_without_moves : 1, [&](const base::Deadline& part) {
+    best.try_one(of_still / (of_still + of_free_list), [&](const base::Deadline& part) {
       Plan plan = plan_graphs(inputs, still, part);
       claim_beside_moves(plan);
       return plan;
