@@ -76,6 +76,9 @@ struct BucketsResult {
 /// of the buckets.
 [[nodiscard]] const Bucket* bucket_for(const Buckets& buckets, const BucketSizes& sizes);
 
+/// The smallest sizes first, so that the first that holds sizes is the one of `bucket_for`.
+[[nodiscard]] std::vector<const Bucket*> in_order_of_size(const Buckets& buckets);
+
 /// For each memory of the plans its name and the largest peak: bytes to allocate.
 [[nodiscard]] std::vector<PlannedMemory> memories_of(const Buckets& buckets);
 

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stowage/buckets.h"
 #include "stowage/network.h"
 #include "stowage/open_rows.h"
 #include "stowage/options.h"
@@ -59,9 +60,10 @@ struct GeneratedFile {
 
 /// How a program uses a model of a package, as README.md shows it.
 struct PackageUse {
-  std::string outlets{};   ///< Rows of a Markdown table: inputs and outputs with their types and shapes.
-  std::string memories{};  ///< C that declares the memories of the plan.
-  std::string calls{};     ///< C of functions that run the network once: `infer_NAME`.
+  std::string outlets{};     ///< Rows of a Markdown table: inputs and outputs with their types and shapes.
+  std::string memories{};    ///< C that declares the memories of the plan.
+  std::string calls{};       ///< C of functions that run the network once: `infer_NAME`.
+  std::string parameters{};  ///< Of the function `NAME_run`; empty if rows come and go.
 };
 
 /// C files, and what they need on a device. Code and stack depend on the compiler.
@@ -92,6 +94,15 @@ using ReadNetworkAt = std::function<Network(std::int64_t size)>;
 /// options say. Throws as for one size, and Error where the C of an operator depends on the size in another way than by
 /// numbers of rows.
 [[nodiscard]] Package generate_package(const Plan& plan, const OpenRows& rows, const ReadNetworkAt& read,
+                                       const GenerateOptions& options);
+
+/// The network at the sizes of a bucket.
+using ReadNetworkOfBucket = std::function<Network(const BucketSizes& sizes)>;
+
+/// Writes a network at several sizes: functions for each, weights with equal elements once, a function that chooses by
+/// sizes, and one that runs the chosen one. The plans are those of `make_buckets`, of one network. Throws as for one size,
+/// and Error for variables that are kept from run to run.
+[[nodiscard]] Package generate_package(const Buckets& buckets, const ReadNetworkOfBucket& read,
                                        const GenerateOptions& options);
 
 /// The same for several networks of one plan, that run one after the other or at the same time, in its order of models.

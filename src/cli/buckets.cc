@@ -30,28 +30,6 @@ bool is_list(const std::string& text) {
   return parse_assignment("--dim", text).second.find(',') != std::string::npos;
 }
 
-/// All combinations of the sizes of lists, the largest last.
-std::vector<BucketSizes> combinations(const ModelTexts& texts) {
-  std::vector<BucketSizes> all{{}};
-  for (const std::string& text : texts.dims) {
-    if (!is_list(text)) continue;
-    const auto [name, value] = parse_assignment("--dim", text);
-    std::vector<BucketSizes> longer;
-    for (const BucketSizes& some : all) {
-      for (const std::int64_t size : parse_sizes(name, value)) {
-        longer.push_back(some);
-        if (!longer.back().emplace(name, size).second)
-          throw UsageError(fmt::format("--dim is given twice for {}", base::quoted(name)));
-      }
-    }
-    all = std::move(longer);
-    if (all.size() > most_buckets)
-      throw UsageError(
-          fmt::format("--dim: {} combinations of sizes, expected at most {}", all.size(), most_buckets));
-  }
-  return all;
-}
-
 void expect_options(const PlanCommand& command) {
   const auto refuse = [](bool is_given, std::string_view what) {
     if (is_given) throw UsageError(fmt::format("{} is for one plan, and --dim gives several sizes", what));
@@ -156,14 +134,36 @@ std::vector<std::int64_t> parse_sizes(const std::string& name, const std::string
 
 bool gives_several_sizes(const ModelTexts& texts) { return std::ranges::any_of(texts.dims, is_list); }
 
+std::vector<BucketSizes> sizes_of_buckets(const ModelTexts& texts) {
+  std::vector<BucketSizes> all{{}};
+  for (const std::string& text : texts.dims) {
+    if (!is_list(text)) continue;
+    const auto [name, value] = parse_assignment("--dim", text);
+    std::vector<BucketSizes> longer;
+    for (const BucketSizes& some : all) {
+      for (const std::int64_t size : parse_sizes(name, value)) {
+        longer.push_back(some);
+        if (!longer.back().emplace(name, size).second)
+          throw UsageError(fmt::format("--dim is given twice for {}", base::quoted(name)));
+      }
+    }
+    all = std::move(longer);
+    if (all.size() > most_buckets)
+      throw UsageError(
+          fmt::format("--dim: {} combinations of sizes, expected at most {}", all.size(), most_buckets));
+  }
+  return all;
+}
+
+ModelTexts with_sizes(const ModelTexts& texts, const BucketSizes& sizes) {
+  ModelTexts own = texts;
+  std::erase_if(own.dims, is_list);
+  for (const auto& [name, size] : sizes) own.dims.push_back(fmt::format("{}={}", name, size));
+  return own;
+}
+
 ReadBucket reader_of(const std::vector<std::string>& models, const ModelTexts& texts, Wanted wanted) {
-  ModelTexts others = texts;
-  std::erase_if(others.dims, is_list);
-  return [=](const BucketSizes& sizes) {
-    ModelTexts own = others;
-    for (const auto& [name, size] : sizes) own.dims.push_back(fmt::format("{}={}", name, size));
-    return read_models(models, own, wanted);
-  };
+  return [=](const BucketSizes& sizes) { return read_models(models, with_sizes(texts, sizes), wanted); };
 }
 
 ExitStatus plan_buckets(const PlanCommand& command) {
@@ -172,7 +172,7 @@ ExitStatus plan_buckets(const PlanCommand& command) {
   PlanOptions options = parse_plan_options(command.plan);
   options.states = shared_states(parse_models(command.inputs), command.model);
   note_memories(options.memories);
-  const std::vector<BucketSizes> sizes = combinations(command.model);
+  const std::vector<BucketSizes> sizes = sizes_of_buckets(command.model);
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line(options.solve);

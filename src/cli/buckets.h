@@ -11,6 +11,12 @@
 
 namespace stowage::cli {
 
+/// All combinations of the sizes that several --dim give, the largest last. Throws UsageError for more than 64.
+[[nodiscard]] std::vector<BucketSizes> sizes_of_buckets(const ModelTexts& texts);
+
+/// The texts of the models at one of them.
+[[nodiscard]] ModelTexts with_sizes(const ModelTexts& texts, const BucketSizes& sizes);
+
 /// Whether a --dim gives several sizes: `--dim seq=128,512`.
 [[nodiscard]] bool gives_several_sizes(const ModelTexts& texts);
 

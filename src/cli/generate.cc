@@ -17,6 +17,7 @@
 
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/buckets.h"
 #include "cli/commands.h"
 #include "cli/given_plan.h"
 #include "cli/interrupt.h"
@@ -203,39 +204,9 @@ void print_shortfalls(const Plan& plan) {
                 it.help.empty() ? "" : "; may help: " + it.help);
 }
 
-}  // namespace
-
-ExitStatus run_generate(const GenerateCommand& command) {
-  if (!command.given_plan.empty() && command.plan != PlanTexts{})
-    throw UsageError("--plan cannot be combined with planning options: the plan is already made");
-  PlanOptions options = parse_plan_options(command.plan);
-  options.states = shared_states(parse_models(command.inputs), command.model);
-  std::vector<Network> networks = read_networks(command.inputs, sizes_for(command));
-  print_notes(inputs_of(networks));
-  std::vector<std::string> given;
-  for (const std::string& text : command.given_values)
-    given.push_back(parse_assignment("--input", text).first);
-  expect_inputs(networks, given);
-  const std::string name = networks.size() == 1 ? c_name_of(networks[0].input.info.name) : "models";
-  const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,
-                               .cases = parse_cases(command.cases),
-                               .seed = options.solve.seed,
-                               .inputs = parse_inputs(command.given_values),
-                               .externs = command.externs,
-                               .kernels = parse_kernels(command.kernels),
-                               .command = command.typed,
-                               .hashes = networks.size() == 1 || command.model.joins.empty()
-                                             ? hashes_of(command.inputs)
-                                             : std::vector<std::uint64_t>()};
-  if (options.stream) suit_kernels(command.plan, wanted.kernels, *options.stream);
-  const InterruptWatch watch;
-  options.solve.stop = watch.stop();
-  options.solve.progress = progress_line(options.solve);
-  std::optional<PlannedPackage> open = package_of_open_rows(command, options, wanted);
-  const PlannedPackage made = open ? *std::move(open)
-                              : command.given_plan.empty()
-                                  ? package_of_options(std::move(networks), options, wanted)
-                                  : package_of_given(command, std::move(networks), wanted);
+/// Tests and writes a package, and says what it needs.
+ExitStatus write_made(const GenerateCommand& command, const GenerateOptions& wanted,
+                      const PlannedPackage& made) {
   if (!made.no_rows.empty()) {
     fmt::print(
         std::cerr,
@@ -269,6 +240,101 @@ ExitStatus run_generate(const GenerateCommand& command) {
   print_shortfalls(made.planned.plan);
   std::cout.flush();
   return report_fit(made.planned);
+}
+
+GenerateOptions options_of(const GenerateCommand& command, const PlanOptions& options, std::string name,
+                           std::vector<std::uint64_t> hashes) {
+  return {.name = command.name.empty() ? std::move(name) : command.name,
+          .cases = parse_cases(command.cases),
+          .seed = options.solve.seed,
+          .inputs = parse_inputs(command.given_values),
+          .externs = command.externs,
+          .kernels = parse_kernels(command.kernels),
+          .command = command.typed,
+          .hashes = std::move(hashes)};
+}
+
+/// A package with a plan for each of several sizes: those of a file, or made as the options say.
+ExitStatus generate_buckets(const GenerateCommand& command, const std::optional<Buckets>& given,
+                            PlanOptions options) {
+  if (command.inputs.size() != 1)
+    throw UsageError("--dim gives several sizes: C for these is generated for one model");
+  if (!command.given_values.empty())
+    throw UsageError("--input gives the values of one size, and --dim gives several");
+  const ModelTexts texts = given ? command.model : with_sizes(command.model, {});
+  const GenerateOptions wanted = options_of(command, options, c_name_of(parse_models(command.inputs)[0].name),
+                                            hashes_of(command.inputs));
+  if (options.stream) suit_kernels(command.plan, wanted.kernels, *options.stream);
+  const bool is_by_rows =
+      given ? std::ranges::any_of(given->all, [](const Bucket& it) { return is_streamed(it.plan); })
+            : options.stream.has_value();
+  const auto read = [&](const BucketSizes& sizes) {
+    Network network = std::move(read_networks(command.inputs, with_sizes(texts, sizes))[0]);
+    if (!given || wanted.kernels != CKernels::portable || has_scratch(given->all[0].plan))
+      add_scratch_of_kernels(network, wanted.kernels, is_by_rows, wanted.externs);
+    if (!given && is_by_rows) run_carriers_whole(network, wanted.externs);
+    return network;
+  };
+  const ReadBucket read_inputs = [&](const BucketSizes& sizes) {
+    return std::vector<Input>{read(sizes).input};
+  };
+  const InterruptWatch watch;
+  options.solve.stop = watch.stop();
+  options.solve.progress = progress_line(options.solve);
+  BucketsResult result;
+  if (given) {
+    result.buckets = *given;
+    const Faults faults = check_buckets(*given, read_inputs);
+    print_faults(faults);
+    if (!faults.empty()) return ExitStatus::not_met;
+  } else {
+    note_memories(options.memories);
+    result = make_buckets(read_inputs, sizes_of_buckets(command.model), options);
+    clear_progress_line();
+  }
+  PlannedPackage made;
+  made.planned.faults = result.faults;
+  made.planned.plan = result.buckets.all.back().plan;
+  for (std::size_t b = 0; b < result.outcomes.size(); ++b) {
+    if (result.outcomes[b] == Outcome::fits) continue;
+    made.planned.outcome = result.outcomes[b];
+    made.planned.plan = result.buckets.all[b].plan;
+  }
+  if (result.faults.empty()) made.package = generate_package(result.buckets, read, wanted);
+  return write_made(command, wanted, made);
+}
+
+}  // namespace
+
+ExitStatus run_generate(const GenerateCommand& command) {
+  if (!command.given_plan.empty() && command.plan != PlanTexts{})
+    throw UsageError("--plan cannot be combined with planning options: the plan is already made");
+  PlanOptions options = parse_plan_options(command.plan);
+  options.states = shared_states(parse_models(command.inputs), command.model);
+  const std::optional<Buckets> buckets =
+      command.given_plan.empty() ? std::nullopt : read_buckets(command.given_plan);
+  if (buckets || gives_several_sizes(command.model)) return generate_buckets(command, buckets, options);
+  std::vector<Network> networks = read_networks(command.inputs, sizes_for(command));
+  print_notes(inputs_of(networks));
+  std::vector<std::string> given;
+  for (const std::string& text : command.given_values)
+    given.push_back(parse_assignment("--input", text).first);
+  expect_inputs(networks, given);
+  const std::string name = networks.size() == 1 ? c_name_of(networks[0].input.info.name) : "models";
+  const GenerateOptions wanted =
+      options_of(command, options, name,
+                 networks.size() == 1 || command.model.joins.empty() ? hashes_of(command.inputs)
+                                                                     : std::vector<std::uint64_t>());
+  if (options.stream) suit_kernels(command.plan, wanted.kernels, *options.stream);
+  const InterruptWatch watch;
+  options.solve.stop = watch.stop();
+  options.solve.progress = progress_line(options.solve);
+  std::optional<PlannedPackage> open = package_of_open_rows(command, options, wanted);
+  const PlannedPackage made = open ? *std::move(open)
+                              : command.given_plan.empty()
+                                  ? package_of_options(std::move(networks), options, wanted)
+                                  : package_of_given(command, std::move(networks), wanted);
+  return write_made(command, wanted, made);
 }
 
 }  // namespace stowage::cli

@@ -59,8 +59,16 @@ class Trying {
     if (!compiler)
       return {PackageTest::Verdict::not_run,
               ": there is no C compiler for this machine (cc, gcc, clang or $CC)"};
+    std::set<std::string> objects;
+    for (const std::string& source : sources()) {
+      objects.insert(source + ".o");
+      const base::ProgramEnd compiled = call(compile(*compiler, {source}, source + ".o", false));
+      if (compiled.status != 0) return failure(source, "does not compile", compiled);
+    }
     for (const std::string& model : models()) {
-      const base::ProgramEnd compiled = call(compile(*compiler, sources_of(model), model));
+      std::set<std::string> parts = objects;
+      parts.insert(model + std::string(test_ending));
+      const base::ProgramEnd compiled = call(compile(*compiler, parts, model));
       if (compiled.status != 0) return failure(model, "does not compile", compiled);
       const base::ProgramEnd end = call({path(model)});
       if (end.status != 0) return failure(model, "fails its test", end);
@@ -82,8 +90,9 @@ class Trying {
   }
 
   [[nodiscard]] Words compile(Words compiler, const std::set<std::string>& sources,
-                              const std::string& program) const {
+                              const std::string& program, bool is_linked = true) const {
     compiler.insert(compiler.end(), compiler_options.begin(), compiler_options.end());
+    if (!is_linked) compiler.emplace_back("-c");
     for (const std::string& source : sources) compiler.push_back(path(source));
     compiler.insert(compiler.end(), {"-lm", "-o", path(program)});
     return compiler;
@@ -106,15 +115,11 @@ class Trying {
     return names;
   }
 
-  /// A model's own files, and those of no model, which are kernels.
-  [[nodiscard]] std::set<std::string> sources_of(const std::string& model) const {
+  /// All that is no test: programs of users have all of it.
+  [[nodiscard]] std::set<std::string> sources() const {
     std::set<std::string> sources;
     for (const GeneratedFile& file : package_.files)
-      if (file.path.ends_with(".c")) sources.insert(file.path);
-    for (const std::string& other : models())
-      if (other != model)
-        for (const std::string_view ending : {".c", "_weights.c", "_test.c"})
-          sources.erase(other + std::string(ending));
+      if (file.path.ends_with(".c") && !file.path.ends_with(test_ending)) sources.insert(file.path);
     return sources;
   }
 

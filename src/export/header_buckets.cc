@@ -21,19 +21,6 @@ namespace {
 
 using exporting::macro_name;
 
-/// The smallest first: the first that holds some sizes is then the smallest that does.
-std::vector<const Bucket*> in_order_of_size(const Buckets& buckets) {
-  const auto product = [](const Bucket* bucket) {
-    double result = 1;
-    for (const auto& [name, size] : bucket->sizes) result *= static_cast<double>(size);
-    return result;
-  };
-  std::vector<const Bucket*> sorted;
-  for (const Bucket& it : buckets.all) sorted.push_back(&it);
-  std::ranges::stable_sort(sorted, {}, product);
-  return sorted;
-}
-
 std::vector<Graph> graphs_of(const ReadBucket& read, const BucketSizes& sizes) {
   std::vector<Graph> graphs;
   for (Input& input : read(sizes)) {

@@ -177,7 +177,8 @@ std::map<TensorId, RowPlace> fixed_places_of(const Model& model, Sources& source
 
 Bytes size_of(const std::vector<ConstantArray>& arrays) {
   Bytes sum = 0;
-  for (const ConstantArray& array : arrays) sum += static_cast<Bytes>(array.data.size());
+  for (const ConstantArray& array : arrays)
+    if (!array.is_elsewhere) sum += static_cast<Bytes>(array.data.size());
   return sum;
 }
 
@@ -274,6 +275,7 @@ void fill(Model& model, Sources& sources, const GenerateOptions& options, const 
 Package package_of(const Model& model, Sources& sources, const Network& network, const std::string& plan_json,
                    const std::string& test) {
   const std::string text = program_of(model, sources);
+  sources.drop_unread(text);
   Package package{.uses = {use_of(model)},
                   .state = bytes_of_state(model) + bytes_kept(model),
                   .weights = size_of(sources.arrays()),
@@ -299,7 +301,8 @@ Package package_of(const Model& model, Sources& sources, const Network& network,
 }
 
 /// Blocks of operators are written as operators of a network of their own.
-Package write_package(const Network& network, const Plan& whole_plan, const GenerateOptions& options) {
+Package write_package(const Network& network, const Plan& whole_plan, const GenerateOptions& options,
+                      EqualArrays& known) {
   const Plan plan = without_weights_memories(whole_plan);
   const run::Program program =
       run::make_program(network, {.kernels = KernelSet::plain}, types_of(network));  // kernels are not run
@@ -310,10 +313,13 @@ Package write_package(const Network& network, const Plan& whole_plan, const Gene
               .name = options.name,
               .origin = origin_of(options)};
   const run::BlockNetwork* const of_blocks = blocks ? &*blocks : nullptr;
-  Sources sources(*model.network, blocks ? blocks->program() : program, *model.plan, options.name, of_blocks);
+  Sources sources(*model.network, blocks ? blocks->program() : program, *model.plan, options.name, of_blocks,
+                  &known);
   fill(model, sources, options, of_blocks);
-  return package_of(model, sources, network, plan_json_of(whole_plan),
-                    test_program_of(model, cases_of(network, whole_plan, options)));
+  Package package = package_of(model, sources, network, plan_json_of(whole_plan),
+                               test_program_of(model, cases_of(network, whole_plan, options)));
+  known.add(sources.arrays());
+  return package;
 }
 
 /// Everything of a package at one size of its open rows.
@@ -491,10 +497,16 @@ Package generate_package(const Plan& plan, const OpenRows& rows, const ReadNetwo
 }
 
 Package generate_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
-  generate::expect_identifier(options.name);
-  generate::expect_plain_network(network, plan);
-  generate::expect_known_externs(network, options.externs);
-  return in_file_of_network(network, [&] { return generate::write_package(network, plan, options); });
+  generate::EqualArrays none;
+  return generate::package_with(network, plan, options, none);
+}
+
+Package generate::package_with(const Network& network, const Plan& plan, const GenerateOptions& options,
+                               EqualArrays& known) {
+  expect_identifier(options.name);
+  expect_plain_network(network, plan);
+  expect_known_externs(network, options.externs);
+  return in_file_of_network(network, [&] { return write_package(network, plan, options, known); });
 }
 
 }  // namespace stowage

@@ -228,7 +228,8 @@ std::string declarations_of_memories(const Plan& plan, const std::string& name) 
 PackageUse use_of(const Model& model) {
   return {.outlets = outlet_rows(model),
           .memories = declarations_of_memories(*model.plan, model.name),
-          .calls = calls_of(model)};
+          .calls = calls_of(model),
+          .parameters = model.has_ports() ? std::string() : run_parameters(model)};
 }
 
 void add_licences(std::vector<GeneratedFile>& files) {
@@ -264,8 +265,13 @@ std::string origin_of(const GenerateOptions& options) {
   return text;
 }
 
-std::string plan_json_of(Plan plan, const OpenRows* rows) {
+Plan without_folders(Plan plan) {
   for (ModelInfo& model : plan.models) model.source = std::filesystem::path(model.source).filename().string();
+  return plan;
+}
+
+std::string plan_json_of(Plan plan, const OpenRows* rows) {
+  plan = without_folders(std::move(plan));
   std::ostringstream out;
   if (rows != nullptr) {
     write_json(plan, *rows, out);
@@ -293,6 +299,7 @@ std::string weights_of(const Model& model, const Sources& sources) {
   const std::string big = upper(model.name);
   std::string numbers;
   for (const ConstantArray& array : sources.arrays()) {
+    if (array.is_elsewhere) continue;
     const std::size_t count = array.data.size() / static_cast<std::size_t>(*bits_of(array.dtype) / 8);
     numbers += fmt::format("\nconst {} {}[{}] {}_WEIGHTS_SECTION = {{\n", c_type(array.dtype), array.name,
                            count, big);

@@ -15,8 +15,14 @@ namespace stowage::generate {
 
 /// Lines of a comment: the version, the command, and the hash of the model's file, as far as they are known.
 [[nodiscard]] std::string origin_of(const GenerateOptions& options);
-/// The plan as JSON. Names of models' files have no folder: packages go to other machines.
+/// Names of models' files have no folder: packages go to other machines.
+[[nodiscard]] Plan without_folders(Plan plan);
+/// The plan as JSON, without folders.
 [[nodiscard]] std::string plan_json_of(Plan plan, const OpenRows* rows = nullptr);
+
+/// `generate_package` beside other networks, whose arrays are known: it defines no equal ones again.
+[[nodiscard]] Package package_with(const Network& network, const Plan& plan, const GenerateOptions& options,
+                                   EqualArrays& known);
 
 /// What README.md says of licences.
 inline constexpr std::string_view licence_text =

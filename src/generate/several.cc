@@ -13,6 +13,7 @@
 
 #include "check/states.h"
 #include "generate/package.h"
+#include "generate/parts.h"
 #include "generate/text.h"
 #include "generate/working_memories.h"
 #include "model/clock_tree.h"
@@ -220,29 +221,7 @@ std::string header_of(const Plan& plan, const std::string& name, const std::vect
       "#ifndef {}_H\n#define {}_H\n\n",
       order_text(plan, name, 0), any_order, feeds_text(plan), states_text(plan), upper(name), upper(name));
   for (const std::string& own : names) text += fmt::format("#include \"{}.h\"\n", own);
-  text += "\n/* Memory that all of them share, in bytes. */\n";
-  const std::vector<std::string> memories = memory_names(plan);
-  for (std::size_t m = 0; m < memories.size(); ++m)
-    text += fmt::format("#define {0}_{1}_SIZE {2}\n#define {0}_{1}_ALIGNMENT {3}\n", upper(name),
-                        upper(memories[m]), plan.memories[m].peak, plan.memories[m].memory.alignment);
-  return text + "\n#endif\n";
-}
-
-std::string makefile_of(const std::vector<std::string>& names, const std::vector<std::string>& kernels) {
-  std::string models;
-  for (const std::string& name : names) models += " " + name;
-  std::string sources;
-  for (const std::string& kernel : kernels) sources += " " + kernel;
-  return fmt::format(
-      "# make test    runs each model on this machine\n"
-      "MODELS :={}\nKERNELS :={}\n"
-      "WARNINGS := -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror\n"
-      "CFLAGS ?= -O2\n\n"
-      "test: $(MODELS:%=%_test)\n\tfor model in $(MODELS); do ./$${{model}}_test || exit 1; done\n\n"
-      "%_test: %.c %_weights.c %_test.c $(KERNELS)\n"
-      "\t$(CC) -std=c99 $(CFLAGS) $(WARNINGS) $^ $(wildcard $*_extern.c) -lm -o $@\n\n"
-      "clean:\n\trm -f $(MODELS:%=%_test)\n\n.PHONY: test clean\n",
-      models, sources);
+  return text + memory_macros(plan, name) + "\n#endif\n";
 }
 
 /// How models that may run at the same time take turns, if all of them take or give rows: one row of each in turn.
@@ -274,25 +253,10 @@ std::string turns_text(const Plan& plan, const std::vector<std::string>& names,
       begins, is_running, turns);
 }
 
-std::string readme_of(const Plan& plan, const std::string& name, const std::vector<std::string>& names,
-                      const std::vector<Package>& packages) {
-  std::string rows;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    rows += fmt::format("| {} | {} | {} | {} | {} | {} |\n", names[i], packages[i].state, packages[i].weights,
-                        packages[i].control, packages[i].layers, packages[i].steps);
+std::string readme_of(const Plan& plan, const std::string& name, const Parts& parts) {
   std::string memories;
   for (const PlannedMemory& memory : plan.memories)
     memories += fmt::format("| {} | {} |\n", in_comment(memory.memory.name), memory.peak);
-  std::string outlets;
-  std::string calls;
-  Bytes flash = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    flash += packages[i].weights + packages[i].control + packages[i].layers;
-    const PackageUse& use = packages[i].uses.front();
-    outlets += fmt::format("\n| {} | name in the model | type | shape |\n|---|---|---|---|\n{}", names[i],
-                           use.outlets);
-    calls += "\n" + use.calls;
-  }
   return fmt::format(
       "# {0}\n\nC99 that runs {1} models in the same memory. Made by stowage.\n\n"
       "| memory | bytes |\n|---|---|\n{2}\n"
@@ -303,18 +267,16 @@ std::string readme_of(const Plan& plan, const std::string& name, const std::vect
       "`{0}.h` says in which order they run. `make test` runs each on known inputs on this machine. Add all "
       "`.c` "
       "files\nbut those that end in `_test.c` to your project.\n{4}",
-      name, names.size(), memories, rows, licence_text, outlets, declarations_of_memories(plan, name), calls,
-      turns_text(plan, names, packages), flash);
+      name, parts.names().size(), memories, parts.table(), licence_text, parts.outlets(),
+      declarations_of_memories(plan, name), parts.calls(), turns_text(plan, parts.names(), parts.packages()),
+      parts.flash());
 }
 
 Package package_of_several(std::span<const Network> networks, const Plan& plan,
                            const GenerateOptions& options) {
   if (plan.models.size() != networks.size())
     throw Error("plan", fmt::format("is of {} models, expected {}", plan.models.size(), networks.size()));
-  Package all;
-  std::vector<std::string> names;
-  std::vector<Package> packages;
-  std::set<std::string> paths;
+  Parts parts;
   std::vector<const Network*> pointers;
   for (const Network& network : networks) pointers.push_back(&network);
   const RunOptions values{.inputs = options.inputs};  // that `given` points into
@@ -332,43 +294,17 @@ Package package_of_several(std::span<const Network> networks, const Plan& plan,
       if (where.first == model) own.inputs[networks[model].graph().tensors[where.second].name] = *array;
     own.hashes.clear();
     if (model < options.hashes.size()) own.hashes.push_back(options.hashes[model]);
-    if (std::ranges::find(names, own.name) != names.end())
-      throw UsageError(fmt::format("two models have the name {} in C", own.name));
     std::erase_if(own.externs, [&](const std::string& type) {
       const auto& operators = networks[model].graph().subgraphs[0].operators;
       return std::ranges::find(operators, type, &Operator::type) == operators.end();
     });
-    Package package = generate_package(networks[model], part_of(plan, turn), own);
-    for (GeneratedFile& file : package.files) {
-      const bool is_source = file.path.starts_with(own.name) || file.path.starts_with("stowage_");
-      if (is_source && paths.insert(file.path).second) all.files.push_back(std::move(file));
-    }
-    names.push_back(own.name);
-    all.state += package.state;
-    all.weights += package.weights;
-    all.control += package.control;
-    all.layers += package.layers;
-    all.steps += package.steps;
-    all.multiplies += package.multiplies;
-    all.arena = package.arena;
-    all.uses.push_back(package.uses.front());
-    packages.push_back(std::move(package));
+    parts.add(networks[model], part_of(plan, turn), own);
   }
-  std::vector<std::string> kernels;
-  for (const std::string& path : paths)
-    if (path.starts_with("stowage_") && path.ends_with(".c")) kernels.push_back(path);
   const Plan own_plan = without_weights_memories(plan);
-  all.files.insert(all.files.begin(), {options.name + ".h", header_of(own_plan, options.name, names)});
-  all.files.push_back({"plan.json", plan_json_of(plan)});
-  all.files.push_back({"README.md", readme_of(own_plan, options.name, names, packages)});
-  all.files.push_back({"Makefile", makefile_of(names, kernels)});
-  std::vector<std::string> sources;
-  for (const std::string& own : names) sources.insert(sources.end(), {own + ".c", own + "_weights.c"});
-  sources.insert(sources.end(), kernels.begin(), kernels.end());
-  const bool calls_cmsis_nn = std::ranges::find(kernels, "stowage_cmsis_nn.c") != kernels.end();
-  std::ranges::move(component_files_of(options.name, sources, calls_cmsis_nn), std::back_inserter(all.files));
-  add_licences(all.files);
-  return all;
+  std::vector<GeneratedFile> files{{options.name + ".h", header_of(own_plan, options.name, parts.names())},
+                                   {"plan.json", plan_json_of(plan)},
+                                   {"README.md", readme_of(own_plan, options.name, parts)}};
+  return std::move(parts).package(options.name, std::move(files));
 }
 
 }  // namespace

@@ -16,8 +16,13 @@ namespace stowage::generate {
 using kernels::refuse;
 
 Sources::Sources(const Network& network, const run::Program& program, const Plan& plan, std::string name,
-                 const run::BlockNetwork* blocks)
-    : network_(network), program_(program), plan_(plan), name_(std::move(name)), blocks_(blocks) {
+                 const run::BlockNetwork* blocks, const EqualArrays* others)
+    : network_(network),
+      program_(program),
+      plan_(plan),
+      name_(std::move(name)),
+      blocks_(blocks),
+      others_(others) {
   const Subgraph& main = network.graph().subgraphs[0];
   for (const auto* list : {&main.inputs, &main.outputs}) {
     for (const TensorId tensor : *list) {
@@ -48,11 +53,26 @@ std::string Sources::array(const std::string& name, const std::string& comment, 
     return array.dtype == dtype && array.data == data;  // blocks of an operator have equal tables
   });
   if (known != arrays_.end()) return known->name;
+  if (const auto other = others_ != nullptr ? others_->find(dtype, data) : std::nullopt) {
+    arrays_.push_back({*other, comment, dtype, std::move(data), true});
+    return *other;
+  }
   std::string unique = name_ + "_" + name;
   for (int i = 2; std::ranges::find(arrays_, unique, &ConstantArray::name) != arrays_.end(); ++i)
     unique = fmt::format("{}_{}_{}", name_, name, i);
   arrays_.push_back({unique, comment, dtype, std::move(data)});
   return unique;
+}
+
+void Sources::drop_unread(std::string_view program) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  std::set<std::string_view> words;
+  for (std::size_t at = program.find_first_of(letters); at != std::string_view::npos;) {
+    const std::size_t end = std::min(program.size(), program.find_first_not_of(letters, at));
+    words.insert(program.substr(at, end - at));
+    at = program.find_first_of(letters, end);
+  }
+  std::erase_if(arrays_, [&](const ConstantArray& it) { return !words.contains(it.name); });
 }
 
 std::span<const std::byte> Sources::data_of(TensorId tensor) const {

@@ -41,6 +41,23 @@ struct ConstantArray {
   std::string comment{};
   DType dtype = DType::unknown;
   std::vector<std::byte> data{};
+  bool is_elsewhere = false;  ///< Another file of weights defines it.
+};
+
+/// Constant arrays of all networks of a package: those with equal elements are defined once.
+class EqualArrays {
+ public:
+  /// The name of an array with these elements that another network has.
+  [[nodiscard]] std::optional<std::string> find(DType dtype, const std::vector<std::byte>& data) const {
+    const auto known = names_.find({dtype, data});
+    return known == names_.end() ? std::nullopt : std::optional(known->second);
+  }
+  void add(const std::vector<ConstantArray>& arrays) {
+    for (const ConstantArray& it : arrays) names_.try_emplace({it.dtype, it.data}, it.name);
+  }
+
+ private:
+  std::map<std::pair<DType, std::vector<std::byte>>, std::string> names_{};
 };
 
 /// A row of a tensor that moves, as C: a pointer to one, and how many rows the wanted one is behind that.
@@ -56,9 +73,9 @@ struct RowNow {
 /// What all operators of a package share: constants, places of tensors, kernels.
 class Sources {
  public:
-  /// `blocks` are those that the network is made of, or null.
+  /// `blocks` are those that the network is made of, or null. `others` are arrays of other networks, or null.
   Sources(const Network& network, const run::Program& program, const Plan& plan, std::string name,
-          const run::BlockNetwork* blocks);
+          const run::BlockNetwork* blocks, const EqualArrays* others = nullptr);
 
   /// The name of an array with these elements, which may be one that is there already. A name that another array has
   /// gets a number. NULL for no elements.
@@ -70,6 +87,8 @@ class Sources {
     const auto bytes = std::as_bytes(std::span(elements));
     return array(name, comment, dtype, std::vector<std::byte>(bytes.begin(), bytes.end()));
   }
+  /// Forgets arrays that the C does not name: operators may have asked for what they then fold into other arrays.
+  void drop_unread(std::string_view program);
   /// The name of the array of a constant tensor; `name` if it has none yet.
   std::string constant(TensorId tensor, const std::string& name = {});
   /// The name of a place; equal places have one name.
@@ -175,6 +194,7 @@ class Sources {
   const Plan& plan_;
   std::string name_;
   const run::BlockNetwork* blocks_;
+  const EqualArrays* others_;
   std::vector<ConstantArray> arrays_{};
   std::set<std::string> kernels_{};
   bool needs_math_ = false;

@@ -8,6 +8,18 @@
 
 namespace stowage {
 
+std::vector<const Bucket*> in_order_of_size(const Buckets& buckets) {
+  const auto product = [](const Bucket* bucket) {
+    double result = 1;
+    for (const auto& [name, size] : bucket->sizes) result *= static_cast<double>(size);
+    return result;
+  };
+  std::vector<const Bucket*> sorted;
+  for (const Bucket& it : buckets.all) sorted.push_back(&it);
+  std::ranges::stable_sort(sorted, {}, product);
+  return sorted;
+}
+
 const Bucket* bucket_for(const Buckets& buckets, const BucketSizes& sizes) {
   const auto has_names = [&](const Bucket& bucket) {
     return std::ranges::equal(bucket.sizes, sizes,
@@ -17,18 +29,11 @@ const Bucket* bucket_for(const Buckets& buckets, const BucketSizes& sizes) {
     throw UsageError(fmt::format("the sizes are {}, expected those of the buckets, as {}",
                                  sizes.empty() ? "missing" : in_words(sizes),
                                  buckets.all.empty() ? "" : in_words(buckets.all.front().sizes)));
-  const auto product = [](const Bucket& bucket) {
-    double result = 1;
-    for (const auto& [name, size] : bucket.sizes) result *= static_cast<double>(size);
-    return result;
-  };
-  const Bucket* best = nullptr;
-  for (const Bucket& bucket : buckets.all) {
-    const bool holds =
-        std::ranges::all_of(sizes, [&](const auto& it) { return it.second <= bucket.sizes.at(it.first); });
-    if (holds && (best == nullptr || product(bucket) < product(*best))) best = &bucket;
+  for (const Bucket* const bucket : in_order_of_size(buckets)) {
+    if (std::ranges::all_of(sizes, [&](const auto& it) { return it.second <= bucket->sizes.at(it.first); }))
+      return bucket;
   }
-  return best;
+  return nullptr;
 }
 
 std::vector<PlannedMemory> memories_of(const Buckets& buckets) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <fstream>
 #include <future>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,33 @@ std::string complaints_in(const std::string& output) {
   return complaints;
 }
 
+/// Arrays of weights that nothing reads: flash is too dear for them.
+std::string unread_weights(const std::string& name, const Package& package) {
+  const auto content_of = [&](const std::string& path) -> std::string {
+    const auto found = std::ranges::find(package.files, path, &GeneratedFile::path);
+    return found == package.files.end() ? "" : found->content;
+  };
+  const std::string program = content_of(name + ".c");
+  std::set<std::string> read;
+  for (std::size_t at = program.find(name + "_"); at != std::string::npos;
+       at = program.find(name + "_", at + 1)) {
+    const std::size_t end = std::min(
+        program.size(),
+        program.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at));
+    read.insert(program.substr(at, end - at));
+  }
+  std::istringstream lines(content_of(name + "_weights.c"));
+  std::string unread;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t from = line.find(" " + name + "_");
+    const std::size_t end = line.find('[');
+    if (!line.starts_with("const ") || from == std::string::npos || end == std::string::npos) continue;
+    const std::string array = line.substr(from + 1, end - from - 1);
+    if (!read.contains(array)) unread += fmt::format("{}: nothing reads {}\n", name, array);
+  }
+  return unread;
+}
+
 }  // namespace
 
 void Packages::add(const std::string& name, const Package& package) {
@@ -59,6 +87,8 @@ void Packages::add(const std::string& name, const Package& package) {
                                      (has_own ? "#include \"" + name + "_extern.c\"\n" : "") +
                                      "#define main " + name + "_main\nint main(void);\n#include \"" + name +
                                      "_test.c\"\n");
+  if (std::string unread = unread_weights(name, package); !unread.empty())
+    faults_.push_back(std::move(unread));
   names_.push_back(name);
 }
 
@@ -98,7 +128,7 @@ std::vector<std::string> Packages::run() const {
   std::vector<std::future<std::string>> running;
   for (std::size_t c = 0; c < c_compilers.size(); ++c)
     running.push_back(std::async(std::launch::async, [this, c] { return run_with(c); }));
-  std::vector<std::string> faults;
+  std::vector<std::string> faults = faults_;
   for (auto& it : running)
     if (const std::string problem = it.get(); !problem.empty()) faults.push_back(problem);
   return faults;

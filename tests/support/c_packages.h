@@ -20,7 +20,7 @@ class Packages {
  public:
   explicit Packages(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Names must differ.
+  /// Names must differ. An array of weights that nothing reads is a fault.
   void add(const std::string& name, const Package& package);
 
   /// Compiles and runs all; says what went wrong.
@@ -33,6 +33,7 @@ class Packages {
 
   std::filesystem::path folder_;
   std::vector<std::string> names_{};
+  std::vector<std::string> faults_{};  ///< Of what was added.
 };
 
 }  // namespace stowage::testing
