@@ -43,6 +43,7 @@ using plan::SizeValues;
 
 constexpr std::size_t others_to_try = 20;  // readings
 constexpr std::size_t fewest_readings = 2;
+constexpr std::size_t most_at_rises = 96;  // readings
 constexpr int bits_of_a_byte = 8;
 
 void expect_plan_of_one(const Plan& plan) {
@@ -78,6 +79,7 @@ class Readings {
   Readings(const Plan& plan, std::span<const SizeSymbol> symbols, const ReadAtSizes& read)
       : plan_(plan), read_(read), samples_(plan::size_samples(symbols)) {
     for (const SizeValues& values : samples_.values) add(values);
+    if (!samples_.is_every_size) read_at_rises(symbols);
     if (values_.size() < fewest_readings)
       throw Error("", fmt::format("the model accepts {} of {} sizes in the ranges, expected several: {}",
                                   values_.size(), samples_.values.size(), rejected_));
@@ -98,6 +100,50 @@ class Readings {
     } catch (const Error& error) {
       if (rejected_.empty()) rejected_ = fmt::format("at {}: {}", fmt::join(values, ","), error.what());
     }
+  }
+
+  /// Reads the model where an extent first and where it last changes along a symbol, while all others are at their
+  /// largest: the quotient of a large divisor rises seldom, and this tells at which size.
+  void read_at_rises(std::span<const SizeSymbol> symbols) {
+    std::size_t left = most_at_rises;
+    for (std::size_t s = 0; s < symbols.size(); ++s) {
+      for (const bool is_last : {false, true}) {
+        while (left > 0) {
+          const auto between = between_unlike(symbols, s, is_last);
+          if (!between) break;
+          --left;
+          samples_.values.push_back(*between);
+          const std::size_t accepted = values_.size();
+          add(*between);
+          if (values_.size() == accepted) break;
+        }
+      }
+    }
+  }
+
+  /// Sizes between two readings next to each other along a symbol, between which an extent changes first, or last.
+  [[nodiscard]] std::optional<SizeValues> between_unlike(std::span<const SizeSymbol> symbols, std::size_t s,
+                                                         bool is_last) const {
+    std::vector<std::size_t> along;
+    for (std::size_t r = 0; r < values_.size(); ++r) {
+      SizeValues others = values_[r];
+      others[s] = symbols[s].most;
+      if (others == samples_.values[0]) along.push_back(r);
+    }
+    std::ranges::sort(along, {}, [&](std::size_t r) { return values_[r][s]; });
+    if (is_last) std::ranges::reverse(along);
+    for (const auto& [axis, results] : extents_) {
+      const auto differ = [&results](std::size_t a, std::size_t b) { return results[a] != results[b]; };
+      const auto pair = std::ranges::adjacent_find(along, differ);
+      if (pair == along.end()) continue;
+      const auto [low, high] = std::minmax(values_[*pair][s], values_[*std::next(pair)][s]);
+      const std::int64_t steps = (high - low) / symbols[s].step;
+      if (steps <= 1) continue;
+      SizeValues between = samples_.values[0];
+      between[s] = low + steps / 2 * symbols[s].step;
+      return between;
+    }
+    return std::nullopt;
   }
 
   void note_extents(const Graph& graph, const SizeValues& values) {
