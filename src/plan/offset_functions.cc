@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -41,7 +42,8 @@ using Kind = SizeTerm::Kind;
 using plan::Results;
 using plan::SizeValues;
 
-constexpr std::size_t others_to_try = 20;  // readings
+constexpr std::size_t others_to_try = 20;      // readings
+constexpr std::size_t others_to_search = 200;  // for the relation; those that are tried come first
 constexpr std::size_t fewest_readings = 2;
 constexpr std::size_t most_at_rises = 96;  // readings
 constexpr int bits_of_a_byte = 8;
@@ -88,6 +90,7 @@ class Readings {
   [[nodiscard]] const std::map<Axis, Results>& extents() const { return extents_; }
   [[nodiscard]] const std::vector<SizeValues>& values() const { return values_; }
   [[nodiscard]] const plan::SizeSamples& samples() const { return samples_; }
+  [[nodiscard]] bool are_all_accepted() const { return values_.size() == samples_.values.size(); }
 
  private:
   void add(const SizeValues& values) {
@@ -313,7 +316,7 @@ plan::StackedLives lives_of(const Plan& plan) {
 std::vector<Relation> relations_of(const Plan& plan, std::span<const plan::Scenario> scenarios,
                                    const SolveOptions& options) {
   constexpr double part_of_starts = 0.25;
-  constexpr double starts = 10;
+  constexpr double starts = 32;
   SolveOptions for_one = plan::with_part(options, part_of_starts / starts);
   for_one.progress = {};
   const auto stack = [&](const plan::Scenario& scenario) {
@@ -441,7 +444,11 @@ FoundFunctions find_offset_functions(const Plan& plan, const Graph& range, std::
   found.functions = SizeTerms(plan, symbols, readings).functions(symbols);
   const plan::StackedLives lives = lives_of(plan);
   std::vector<plan::Scenario> scenarios;
-  for (const SizeValues& values : readings.values())
+  std::vector<SizeValues> tried = readings.values();
+  if (readings.are_all_accepted())
+    std::ranges::copy(plan::other_samples(symbols, readings.samples().values, others_to_search),
+                      std::back_inserter(tried));
+  for (const SizeValues& values : tried)
     scenarios.push_back(lives.scenario_of(sizes_at(found.functions, values)));
   found.functions.relations = relations_of(plan, scenarios, options);
   found.report.readings = static_cast<std::int64_t>(readings.values().size());

@@ -238,6 +238,29 @@ Model decoder() {
   return {model.SerializeAsString(), {{"past", 1, 400}, {"seq", 1, 300}}};
 }
 
+/// Several layers like these, whose caches come one after another and go one after another.
+Model layers(int count) {
+  testing::OnnxParts parts{.inputs = {tensor_value("x0", {"seq", 16})},
+                           .initializers = {testing::zeros("w", {16, 16})}};
+  for (int layer = 0; layer < count; ++layer) {
+    const auto of = [layer](const std::string& name) { return name + std::to_string(layer); };
+    parts.inputs.push_back(tensor_value(of("past"), {"past", 16}));
+    parts.outputs.push_back(untyped_value(of("keys")));
+    for (const auto& it :
+         {node("MatMul", {of("x"), "w"}, {of("q")}), node("MatMul", {of("x"), "w"}, {of("k")}),
+          node("Concat", {of("past"), of("k")}, {of("keys")}, {attribute("axis", std::int64_t{0})}),
+          node("Transpose", {of("keys")}, {of("turned")},
+               {attribute("perm", std::vector<std::int64_t>{1, 0})}),
+          node("MatMul", {of("q"), of("turned")}, {of("scores")}),
+          node("Softmax", {of("scores")}, {of("weights")}, {attribute("axis", std::int64_t{-1})}),
+          node("MatMul", {of("weights"), of("keys")}, {of("mixed")}),
+          node("Add", {of("mixed"), of("x")}, {"x" + std::to_string(layer + 1)})})
+      parts.nodes.push_back(it);
+  }
+  parts.outputs.push_back(untyped_value("x" + std::to_string(count)));
+  return {onnx_model(parts).SerializeAsString(), {{"past", 1, 400}, {"seq", 1, 300}}};
+}
+
 /// Convolutions and pools at random, halves joined, of images whose height and width are open.
 Model image_network(std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -343,6 +366,22 @@ TEST(OffsetFunctions, OfADecoderAreRightAtAllSizes) {
   expect_runs(model, plan, found.functions, 20);
   EXPECT_LE(found.report.worst, 1.05);
   EXPECT_LT(offsets_at(found.functions, std::vector<std::int64_t>{1, 1}).peak, plan.summary.peak / 50);
+}
+
+TEST(OffsetFunctions, OfLayersWithCachesNeedOneRelation) {
+  const Model model = layers(6);
+  const Plan plan = planned(model).plan;
+  const FoundFunctions found = found_for(model, plan);
+  expect_right_at_all(model, plan, found.functions, 12);
+  EXPECT_EQ(found.functions.relations.size(), 1U);
+  EXPECT_LE(found.report.worst, 1.005);
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 20; ++i) {  // sizes that the search did not have
+    const std::vector<std::int64_t> values = drawn_values(model, random);
+    const Input alone{.content = model.read_at(values)};
+    EXPECT_LE(static_cast<double>(offsets_at(found.functions, values).peak),
+              1.005 * static_cast<double>(make_plan(alone, {.solve = quick()}).plan.summary.peak));
+  }
 }
 
 /// Windows of 400 samples, in large steps, as a spectrogram has them.
