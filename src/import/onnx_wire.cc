@@ -86,12 +86,14 @@ SparseTensorProto read(Cursor& cursor, const SparseTensorProto*) {
   return tensor;
 }
 
+/// Some exporters write `?` for each axis that has no name; these axes need not be equal.
 Dimension read(Cursor& cursor, const Dimension*) {
   Dimension dimension;
   while (cursor.next()) {
     if (cursor.field() == 1) dimension = {.size = cursor.integer("dim_value"), .name = {}};
     if (cursor.field() == 2) dimension = {.size = {}, .name = cursor.text("dim_param")};
   }
+  if (dimension.name == "?") dimension.name = {};
   return dimension;
 }
 

@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -41,8 +42,10 @@ using Kind = SizeTerm::Kind;
 using plan::Results;
 using plan::SizeValues;
 
-constexpr std::size_t others_to_try = 20;  // readings
+constexpr std::size_t others_to_try = 20;      // readings
+constexpr std::size_t others_to_search = 200;  // for the relation; those that are tried come first
 constexpr std::size_t fewest_readings = 2;
+constexpr std::size_t most_at_rises = 96;  // readings
 constexpr int bits_of_a_byte = 8;
 
 void expect_plan_of_one(const Plan& plan) {
@@ -78,6 +81,7 @@ class Readings {
   Readings(const Plan& plan, std::span<const SizeSymbol> symbols, const ReadAtSizes& read)
       : plan_(plan), read_(read), samples_(plan::size_samples(symbols)) {
     for (const SizeValues& values : samples_.values) add(values);
+    if (!samples_.is_every_size) read_at_rises(symbols);
     if (values_.size() < fewest_readings)
       throw Error("", fmt::format("the model accepts {} of {} sizes in the ranges, expected several: {}",
                                   values_.size(), samples_.values.size(), rejected_));
@@ -86,6 +90,7 @@ class Readings {
   [[nodiscard]] const std::map<Axis, Results>& extents() const { return extents_; }
   [[nodiscard]] const std::vector<SizeValues>& values() const { return values_; }
   [[nodiscard]] const plan::SizeSamples& samples() const { return samples_; }
+  [[nodiscard]] bool are_all_accepted() const { return values_.size() == samples_.values.size(); }
 
  private:
   void add(const SizeValues& values) {
@@ -98,6 +103,50 @@ class Readings {
     } catch (const Error& error) {
       if (rejected_.empty()) rejected_ = fmt::format("at {}: {}", fmt::join(values, ","), error.what());
     }
+  }
+
+  /// Reads the model where an extent first and where it last changes along a symbol, while all others are at their
+  /// largest: the quotient of a large divisor rises seldom, and this tells at which size.
+  void read_at_rises(std::span<const SizeSymbol> symbols) {
+    std::size_t left = most_at_rises;
+    for (std::size_t s = 0; s < symbols.size(); ++s) {
+      for (const bool is_last : {false, true}) {
+        while (left > 0) {
+          const auto between = between_unlike(symbols, s, is_last);
+          if (!between) break;
+          --left;
+          samples_.values.push_back(*between);
+          const std::size_t accepted = values_.size();
+          add(*between);
+          if (values_.size() == accepted) break;
+        }
+      }
+    }
+  }
+
+  /// Sizes between two readings next to each other along a symbol, between which an extent changes first, or last.
+  [[nodiscard]] std::optional<SizeValues> between_unlike(std::span<const SizeSymbol> symbols, std::size_t s,
+                                                         bool is_last) const {
+    std::vector<std::size_t> along;
+    for (std::size_t r = 0; r < values_.size(); ++r) {
+      SizeValues others = values_[r];
+      others[s] = symbols[s].most;
+      if (others == samples_.values[0]) along.push_back(r);
+    }
+    std::ranges::sort(along, {}, [&](std::size_t r) { return values_[r][s]; });
+    if (is_last) std::ranges::reverse(along);
+    for (const auto& [axis, results] : extents_) {
+      const auto differ = [&results](std::size_t a, std::size_t b) { return results[a] != results[b]; };
+      const auto pair = std::ranges::adjacent_find(along, differ);
+      if (pair == along.end()) continue;
+      const auto [low, high] = std::minmax(values_[*pair][s], values_[*std::next(pair)][s]);
+      const std::int64_t steps = (high - low) / symbols[s].step;
+      if (steps <= 1) continue;
+      SizeValues between = samples_.values[0];
+      between[s] = low + steps / 2 * symbols[s].step;
+      return between;
+    }
+    return std::nullopt;
   }
 
   void note_extents(const Graph& graph, const SizeValues& values) {
@@ -267,7 +316,7 @@ plan::StackedLives lives_of(const Plan& plan) {
 std::vector<Relation> relations_of(const Plan& plan, std::span<const plan::Scenario> scenarios,
                                    const SolveOptions& options) {
   constexpr double part_of_starts = 0.25;
-  constexpr double starts = 10;
+  constexpr double starts = 32;
   SolveOptions for_one = plan::with_part(options, part_of_starts / starts);
   for_one.progress = {};
   const auto stack = [&](const plan::Scenario& scenario) {
@@ -395,7 +444,11 @@ FoundFunctions find_offset_functions(const Plan& plan, const Graph& range, std::
   found.functions = SizeTerms(plan, symbols, readings).functions(symbols);
   const plan::StackedLives lives = lives_of(plan);
   std::vector<plan::Scenario> scenarios;
-  for (const SizeValues& values : readings.values())
+  std::vector<SizeValues> tried = readings.values();
+  if (readings.are_all_accepted())
+    std::ranges::copy(plan::other_samples(symbols, readings.samples().values, others_to_search),
+                      std::back_inserter(tried));
+  for (const SizeValues& values : tried)
     scenarios.push_back(lives.scenario_of(sizes_at(found.functions, values)));
   found.functions.relations = relations_of(plan, scenarios, options);
   found.report.readings = static_cast<std::int64_t>(readings.values().size());

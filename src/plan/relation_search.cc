@@ -8,10 +8,11 @@
 // The peak over live bytes, at worst of some scenarios of sizes, is lowered by annealing: take a way to the top at the
 // worst scenario, and move one of its buffers next to another one that lives at the same time. Scenarios are few at
 // first; the worst of the others join them, until none is worse (counterexamples). It starts from stackings that are good
-// at one scenario. Where one leaves more than half a percent, a second and a third one are looked for, beside the first:
-// from the one for the scenario that is worst so far, too.
+// at one scenario. Where one leaves more than half a percent, the best two or three of all stackings so far are chosen,
+// and each of them is improved beside the others.
 //
-// Cost: buffers * log(buffers) * scenarios for each move.
+// Most moves are given up at the scenario that was worst before. Cost: buffers for each of these, buffers * scenarios for
+// the others.
 
 #include "plan/relation_search.h"
 
@@ -29,60 +30,70 @@ namespace stowage::plan {
 namespace {
 
 constexpr std::size_t most_stackings = 3;
-constexpr std::size_t first_starts = 8;     // scenarios whose own stackings are tried first
-constexpr std::size_t improved_starts = 3;  // of these
-constexpr double good_enough = 1.005;       // more stackings are looked for above this
-constexpr double nothing_left = 1.0001;     // of peak over live bytes
+constexpr std::size_t starts = 24;            // scenarios whose own stackings are tried first
+constexpr std::size_t improved_starts = 3;    // of these, alone
+constexpr std::size_t starts_at_worst = 8;    // then those of scenarios that are worst so far
+constexpr std::size_t most_improvements = 6;  // of one beside the others
+constexpr double good_enough = 1.005;         // more stackings are looked for above this
+constexpr double nothing_left = 1.0001;       // of peak over live bytes
 constexpr std::size_t most_scenarios = 24;
 constexpr std::size_t first_scenarios = 6;
-constexpr int moves_per_round = 1500;
+constexpr int moves_per_round = 5000;
 constexpr int most_rounds = 10;
-constexpr double warmest = 0.02;  // of the ratio
-constexpr std::int64_t work_per_step = 8;
+constexpr double cold = 0.0005;  // of the ratio, at the beginning
+constexpr double warm = 0.01;
+constexpr std::int64_t work_per_step = 2;
 
-/// The greatest height over a range of times, which rises over a range.
+/// The greatest height over a range of times, which rises over a range. Most lives are short, and blocks of times make
+/// long ones quick.
 class Skyline {
  public:
-  explicit Skyline(std::size_t times) : leaves_(std::bit_ceil(std::max<std::size_t>(times, 1))) {
-    highest_.resize(2 * leaves_);
-    raised_.resize(2 * leaves_);
+  explicit Skyline(std::size_t times)
+      : heights_(times), highest_(times / block + 1), everywhere_(times / block + 1) {}
+
+  [[nodiscard]] Bytes highest(const Lifetime& life) const {
+    Bytes highest = 0;
+    for_each_part(life, [&](std::size_t b, std::size_t begin, std::size_t end) {
+      if (end - begin == block) {
+        highest = std::max(highest, highest_[b]);
+        return;
+      }
+      highest = std::max(highest, everywhere_[b]);
+      for (std::size_t time = begin; time < end; ++time) highest = std::max(highest, heights_[time]);
+    });
+    return highest;
   }
 
-  [[nodiscard]] Bytes highest(const Lifetime& life) const { return highest(1, 0, leaves_, life); }
-  void raise(const Lifetime& life, Bytes height) { raise(1, 0, leaves_, life, height); }
+  /// To a height that is at least the greatest of the range.
+  void raise(const Lifetime& life, Bytes height) {
+    for_each_part(life, [&](std::size_t b, std::size_t begin, std::size_t end) {
+      highest_[b] = std::max(highest_[b], height);
+      if (end - begin == block) {
+        everywhere_[b] = height;
+      } else {
+        for (std::size_t time = begin; time < end; ++time) heights_[time] = height;
+      }
+    });
+  }
 
  private:
-  [[nodiscard]] Bytes highest(std::size_t node, std::size_t begin, std::size_t end,
-                              const Lifetime& life) const {
-    if (is_apart(begin, end, life)) return 0;
-    if (is_within(begin, end, life)) return highest_[node];
-    const std::size_t middle = (begin + end) / 2;
-    return std::max(raised_[node], std::max(highest(2 * node, begin, middle, life),
-                                            highest(2 * node + 1, middle, end, life)));
-  }
+  static constexpr std::size_t block = 32;
 
-  void raise(std::size_t node, std::size_t begin, std::size_t end, const Lifetime& life, Bytes height) {
-    if (is_apart(begin, end, life)) return;
-    highest_[node] = std::max(highest_[node], height);
-    if (is_within(begin, end, life)) {
-      raised_[node] = std::max(raised_[node], height);
-      return;
+  /// Visits the times of a life, block by block.
+  template <typename Visit>
+  static void for_each_part(const Lifetime& life, Visit visit) {
+    const auto last = static_cast<std::size_t>(life.upper);
+    for (auto begin = static_cast<std::size_t>(life.lower); begin < last;) {
+      const std::size_t b = begin / block;
+      const std::size_t end = std::min(last, (b + 1) * block);
+      visit(b, begin, end);
+      begin = end;
     }
-    const std::size_t middle = (begin + end) / 2;
-    raise(2 * node, begin, middle, life, height);
-    raise(2 * node + 1, middle, end, life, height);
   }
 
-  static bool is_apart(std::size_t begin, std::size_t end, const Lifetime& life) {
-    return static_cast<Position>(begin) >= life.upper || static_cast<Position>(end) <= life.lower;
-  }
-  static bool is_within(std::size_t begin, std::size_t end, const Lifetime& life) {
-    return static_cast<Position>(begin) >= life.lower && static_cast<Position>(end) <= life.upper;
-  }
-
-  std::size_t leaves_;
-  std::vector<Bytes> highest_;  ///< Anywhere below the node.
-  std::vector<Bytes> raised_;   ///< Everywhere below the node.
+  std::vector<Bytes> heights_;     ///< At each time, but for what holds everywhere in its block.
+  std::vector<Bytes> highest_;     ///< Anywhere in the block.
+  std::vector<Bytes> everywhere_;  ///< In the block, at least.
 };
 
 double ratio_of(Bytes peak, const Scenario& scenario) {
@@ -92,10 +103,16 @@ double ratio_of(Bytes peak, const Scenario& scenario) {
 /// Improves one stacking beside others that stay.
 class Annealing {
  public:
-  /// `beside` has the lowest ratio of the stackings so far at each of all scenarios.
+  /// `beside` has the lowest ratio of the others at each of all scenarios. Attempts differ.
   Annealing(const StackedLives& lives, std::span<const Scenario> all, std::vector<double> beside,
-            Stacking start, const base::Deadline& deadline)
-      : lives_(lives), all_(all), beside_(std::move(beside)), best_(std::move(start)), deadline_(deadline) {}
+            Stacking start, std::size_t attempt, double warmest, const base::Deadline& deadline)
+      : lives_(lives),
+        all_(all),
+        beside_(std::move(beside)),
+        best_(std::move(start)),
+        warmest_(warmest),
+        deadline_(deadline),
+        random_(attempt) {}
 
   Stacking run() {
     choose_scenarios();
@@ -113,18 +130,23 @@ class Annealing {
     std::size_t worst = 0;
   };
 
-  Value value_of(const Stacking& stacking) const {
+  /// None if it costs more than the limit. The scenario that was worst is asked first.
+  [[nodiscard]] std::optional<Value> value_of(const Stacking& stacking, std::size_t first,
+                                              double limit) const {
     Value value;
     double worst = 0, sum = 0;
-    for (const std::size_t s : chosen_) {
+    const auto add = [&](std::size_t s) {
       const double ratio = ratio_at(stacking, s);
       if (ratio > worst) value.worst = s;
       worst = std::max(worst, ratio);
       sum += ratio;
-    }
-    constexpr double share_of_mean = 0.05;
+      return worst + share_of_mean <= limit;  // the mean is at least 1
+    };
+    if (!add(first)) return std::nullopt;
+    for (const std::size_t s : chosen_)
+      if (s != first && !add(s)) return std::nullopt;
     value.cost = worst + share_of_mean * sum / static_cast<double>(chosen_.size());
-    return value;
+    return value.cost <= limit ? std::optional(value) : std::nullopt;
   }
 
   [[nodiscard]] double ratio_at(const Stacking& stacking, std::size_t s) const {
@@ -160,27 +182,27 @@ class Annealing {
 
   void improve() {
     Stacking current = best_;
-    Value at = value_of(current);
-    Value of_best = at;
+    constexpr double any = std::numeric_limits<double>::infinity();
+    Value at = *value_of(current, chosen_[0], any);
+    double lowest = at.cost;
+    std::vector<std::size_t> way = way_to_top(current, all_[at.worst].sizes);
     for (int move = 0; move < moves_per_round && !deadline_.is_over(); ++move) {
-      if (of_best.cost <= nothing_left * (1 + share_when_done)) return;
-      const double warmth = warmest * (1 - static_cast<double>(move) / moves_per_round);
-      Stacking next = moved(current, at.worst);
-      const Value value = value_of(next);
-      const double worse = value.cost - at.cost;
-      if (worse > 0 && (warmth <= 0 || chance() >= std::exp(-worse / (warmth / most_rounds)))) continue;
+      if (lowest <= nothing_left * (1 + share_of_mean)) return;
+      const double warmth = warmest_ * (1 - static_cast<double>(move) / moves_per_round);
+      Stacking next = moved(current, way[random_() % way.size()]);
+      const auto value = value_of(next, at.worst, at.cost - warmth * std::log(1 - chance()));
+      if (!value) continue;
       current = std::move(next);
-      at = value;
-      if (at.cost >= of_best.cost) continue;
+      at = *value;
+      way = way_to_top(current, all_[at.worst].sizes);
+      if (at.cost >= lowest) continue;
       best_ = current;
-      of_best = at;
+      lowest = at.cost;
     }
   }
 
-  /// A buffer on a way to the top moves next to another one of its time.
-  Stacking moved(Stacking stacking, std::size_t scenario) {
-    const std::vector<std::size_t> way = way_to_top(stacking, all_[scenario].sizes);
-    const std::size_t buffer = way[random_() % way.size()];
+  /// A buffer moves next to another one of its time.
+  Stacking moved(Stacking stacking, std::size_t buffer) {
     std::erase(stacking, buffer);
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < stacking.size(); ++i)
@@ -215,25 +237,94 @@ class Annealing {
     return static_cast<double>(random_() >> 32U) / all;
   }
 
-  static constexpr double share_when_done = 0.05;
+  static constexpr double share_of_mean = 0.05;
 
   const StackedLives& lives_;
   std::span<const Scenario> all_;
   std::vector<double> beside_;
   Stacking best_;
+  double warmest_;
   const base::Deadline& deadline_;
   std::vector<std::size_t> chosen_{};
-  std::mt19937_64 random_{};  // the same numbers everywhere
+  std::mt19937_64 random_;  // the same numbers everywhere
 };
 
-/// The ratio of a stacking at each scenario.
-std::vector<double> ratios_of(const StackedLives& lives, std::span<const Scenario> scenarios,
-                              const Stacking& stacking) {
-  std::vector<double> ratios;
-  for (const Scenario& it : scenarios)
-    ratios.push_back(ratio_of(peak_of(lives.offsets_of(stacking, it.sizes), it.sizes), it));
-  return ratios;
-}
+/// Stackings, of which a few are chosen: the worst of all scenarios is lowest if each has the best of these.
+class Choice {
+ public:
+  Choice(const StackedLives& lives, std::span<const Scenario> scenarios)
+      : lives_(lives), scenarios_(scenarios) {}
+
+  void add(Stacking stacking) {
+    std::vector<double> ratios;
+    for (const Scenario& it : scenarios_)
+      ratios.push_back(ratio_of(peak_of(lives_.offsets_of(stacking, it.sizes), it.sizes), it));
+    stackings_.push_back(std::move(stacking));
+    ratios_.push_back(std::move(ratios));
+  }
+
+  [[nodiscard]] const std::vector<Stacking>& stackings() const { return stackings_; }
+
+  /// At each scenario.
+  [[nodiscard]] std::vector<double> lowest(const std::vector<std::size_t>& chosen) const {
+    std::vector<double> lowest(scenarios_.size(), std::numeric_limits<double>::infinity());
+    for (const std::size_t it : chosen) lower(lowest, it);
+    return lowest;
+  }
+  [[nodiscard]] double worst_of(const std::vector<std::size_t>& chosen) const {
+    return std::ranges::max(lowest(chosen));
+  }
+  [[nodiscard]] std::size_t worst_scenario(const std::vector<std::size_t>& chosen) const {
+    const std::vector<double> ratios = lowest(chosen);
+    return static_cast<std::size_t>(std::ranges::max_element(ratios) - ratios.begin());
+  }
+
+  /// So many that are best alone, or all.
+  [[nodiscard]] std::vector<std::size_t> best_alone(std::size_t count) const {
+    std::vector<std::size_t> all(stackings_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::ranges::stable_sort(all, {}, [&](std::size_t it) { return std::ranges::max(ratios_[it]); });
+    all.resize(std::min(all.size(), count));
+    return all;
+  }
+
+  /// At most so many; fewer if one more makes nothing better, or what they reach is good enough.
+  [[nodiscard]] std::vector<std::size_t> best(std::size_t most) const {
+    std::vector<std::size_t> best = best_alone(1);
+    for (std::size_t count = 2; count <= most && worst_of(best) > good_enough; ++count) {
+      double reached = worst_of(best);
+      try_more({}, lowest({}), count, reached, best);
+    }
+    return best;
+  }
+
+ private:
+  void lower(std::vector<double>& ratios, std::size_t stacking) const {
+    for (std::size_t s = 0; s < ratios.size(); ++s) ratios[s] = std::min(ratios[s], ratios_[stacking][s]);
+  }
+
+  /// Tries all that `chosen` becomes with more of the later ones.
+  void try_more(std::vector<std::size_t> chosen, const std::vector<double>& ratios, std::size_t more,
+                double& reached, std::vector<std::size_t>& best) const {
+    for (std::size_t next = chosen.empty() ? 0 : chosen.back() + 1; next < stackings_.size(); ++next) {
+      std::vector<double> lowered = ratios;
+      lower(lowered, next);
+      chosen.push_back(next);
+      if (more > 1) {
+        try_more(chosen, lowered, more - 1, reached, best);
+      } else if (const double worst = std::ranges::max(lowered); worst < reached) {
+        reached = worst;
+        best = chosen;
+      }
+      chosen.pop_back();
+    }
+  }
+
+  const StackedLives& lives_;
+  std::span<const Scenario> scenarios_;
+  std::vector<Stacking> stackings_{};
+  std::vector<std::vector<double>> ratios_{};  ///< Of each stacking at each scenario.
+};
 
 }  // namespace
 
@@ -319,35 +410,40 @@ Bytes peak_of(std::span<const Bytes> offsets, std::span<const Bytes> sizes) {
 
 std::vector<Stacking> search_stackings(const StackedLives& lives, std::span<const Scenario> scenarios,
                                        const StackFor& stack, const base::Deadline& deadline) {
-  std::vector<Stacking> starts;
-  const std::size_t distance = std::max<std::size_t>(1, scenarios.size() / first_starts);
-  for (std::size_t s = 0; s < scenarios.size(); s += distance) starts.push_back(stack(scenarios[s]));
-  std::vector<Stacking> found;
-  std::vector<double> reached(scenarios.size(), std::numeric_limits<double>::infinity());
-  for (std::size_t count = 0; count < most_stackings; ++count) {
-    const auto with = [&](const Stacking& stacking) {
-      std::vector<double> ratios = ratios_of(lives, scenarios, stacking);
-      for (std::size_t s = 0; s < ratios.size(); ++s) ratios[s] = std::min(ratios[s], reached[s]);
-      return ratios;
-    };
-    const auto worst_with = [&](const Stacking& it) { return std::ranges::max(with(it)); };
-    if (!found.empty()) {
-      const auto worst = std::ranges::max_element(reached) - reached.begin();
-      starts.push_back(stack(scenarios[static_cast<std::size_t>(worst)]));
-    }
-    std::ranges::stable_sort(starts, {}, worst_with);
-    Stacking best = starts[0];
-    const std::size_t tries = std::min(improved_starts, starts.size());
-    for (std::size_t i = 0; i < tries && worst_with(best) > nothing_left; ++i) {
-      const base::Deadline own = deadline.part(1 / static_cast<double>(tries * (most_stackings - count) - i));
-      Stacking next = Annealing(lives, scenarios, reached, starts[i], own).run();
-      if (worst_with(next) < worst_with(best)) best = std::move(next);
-    }
-    if (!found.empty() && worst_with(best) >= std::ranges::max(reached)) break;
-    reached = with(best);
-    found.push_back(std::move(best));
-    if (std::ranges::max(reached) <= good_enough) break;
+  Choice choice(lives, scenarios);
+  const std::size_t distance = std::max<std::size_t>(1, scenarios.size() / starts);
+  for (std::size_t s = 0; s < scenarios.size(); s += distance) choice.add(stack(scenarios[s]));
+  std::size_t attempt = 0;
+  bool is_cut =
+      false;  // many buffers go down sooner if it is cold, few get out of where they are if it is warm
+  const auto improve = [&](const std::vector<std::size_t>& beside, std::size_t from, double part) {
+    const base::Deadline own = deadline.part(part);
+    const double warmest = is_cut || attempt % 2 == 0 ? cold : warm;
+    choice.add(
+        Annealing(lives, scenarios, choice.lowest(beside), choice.stackings()[from], attempt++, warmest, own)
+            .run());
+    is_cut = own.is_over();
+  };
+  constexpr double part_of_one = 0.1;
+  for (const std::size_t it : choice.best_alone(improved_starts)) {
+    if (choice.worst_of(choice.best(1)) <= nothing_left) break;
+    improve({}, it, part_of_one);
   }
+  std::vector<std::size_t> chosen = choice.best(1);
+  for (std::size_t i = 0; i < starts_at_worst && choice.worst_of(chosen) > good_enough; ++i) {
+    const std::size_t worst = choice.worst_scenario(chosen);
+    choice.add(stack(scenarios[worst]));
+    chosen = choice.best(most_stackings);
+  }
+  for (std::size_t i = 0; i < most_improvements && choice.worst_of(chosen) > good_enough; ++i) {
+    std::vector<std::size_t> beside = chosen;
+    const std::size_t from = beside[i % beside.size()];
+    if (beside.size() == most_stackings || i % 2 == 0) std::erase(beside, from);  // else one more
+    improve(beside, from, 1 / static_cast<double>(most_improvements - i + 1));
+    chosen = choice.best(most_stackings);
+  }
+  std::vector<Stacking> found;
+  for (const std::size_t it : chosen) found.push_back(choice.stackings()[it]);
   return found;
 }
 

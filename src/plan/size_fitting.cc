@@ -8,7 +8,7 @@
 //     c        1   2   6   8  15  32        a*n
 //
 // For one size of another: a line; a quotient of a line with a small divisor, whose added number is bounded by every
-// result (floor((E + c) / n) = v says n*v - E <= c < n*v - E + n); a limit. Of two: a product or a sum, whose other
+// result (floor((E + c) / n) = v says n*v - E <= c < n*v - E + n), or with one near the slope; a limit. Of two: a product or a sum, whose other
 // part is looked up by its results. Sums of three are tried last.
 //
 // Cost: for each size that is looked for, readings * used sizes * divisors, and * used sizes again for sums of three.
@@ -29,6 +29,7 @@ using Kind = SizeTerm::Kind;
 
 constexpr std::int64_t most_divisor = 64;
 constexpr std::int64_t most_factor = 8;
+constexpr std::int64_t most_of_large_divisors = 1024;  // to try
 constexpr std::size_t most_used_for_three = 120;
 constexpr std::int64_t most_result = std::int64_t{1} << 50;  // so that nothing here overflows
 
@@ -185,25 +186,36 @@ std::optional<std::size_t> SizeFitting::fit_quotient(const Results& wanted, std:
   const std::int64_t rest = ((wanted[0] % scale) + scale) % scale;
   Results parts = wanted;
   for (std::int64_t& it : parts) it = (it - rest) / scale;
+  const auto fit = [&](std::int64_t factor, std::int64_t divisor) -> std::optional<std::size_t> {
+    std::int64_t least = -largest_value, most = largest_value;
+    for (std::size_t r = 0; r < parts.size() && least <= most; ++r) {
+      const std::int64_t bound = divisor * parts[r] - factor * base[r];
+      least = std::max(least, bound);
+      most = std::min(most, bound + divisor - 1);
+    }
+    if (least > most) return std::nullopt;
+    const bool is_floor = least <= 0 && most >= 0;
+    const bool is_ceiling = least <= divisor - 1 && most >= divisor - 1;
+    const std::int64_t added = is_floor ? 0 : is_ceiling ? divisor - 1 : least;
+    const auto whole = add_line(of, factor, added);
+    if (!whole) return std::nullopt;
+    const auto quotient = add({.kind = Kind::quotient, .parts = {{*whole}}, .number = divisor});
+    return quotient ? add_line(*quotient, scale, rest) : std::nullopt;
+  };
   for (std::int64_t divisor = 2; divisor <= most_divisor; ++divisor) {
     for (std::int64_t factor = 1; factor <= std::min(most_factor, divisor); ++factor) {
       if (std::gcd(divisor, factor) != 1) continue;
-      std::int64_t least = -largest_value, most = largest_value;
-      for (std::size_t r = 0; r < parts.size() && least <= most; ++r) {
-        const std::int64_t bound = divisor * parts[r] - factor * base[r];
-        least = std::max(least, bound);
-        most = std::min(most, bound + divisor - 1);
-      }
-      if (least > most) continue;
-      const bool is_floor = least <= 0 && most >= 0;
-      const bool is_ceiling = least <= divisor - 1 && most >= divisor - 1;
-      const std::int64_t added = is_floor ? 0 : is_ceiling ? divisor - 1 : least;
-      const auto whole = add_line(of, factor, added);
-      if (!whole) continue;
-      const auto quotient = add({.kind = Kind::quotient, .parts = {{*whole}}, .number = divisor});
-      if (quotient) return add_line(*quotient, scale, rest);
+      if (const auto term = fit(factor, divisor)) return term;
     }
   }
+  // A larger one is near the slope between the least and the greatest result.
+  const auto [low, high] = std::ranges::minmax_element(parts);
+  const std::int64_t rise = *high - *low, run = base[static_cast<std::size_t>(high - parts.begin())] -
+                                                base[static_cast<std::size_t>(low - parts.begin())];
+  if (rise < 2 || run <= most_divisor || rise >= most_result / run) return std::nullopt;
+  const std::int64_t end = std::min((run - 1) / (rise - 1), run / (rise + 1) + most_of_large_divisors);
+  for (std::int64_t divisor = std::max(most_divisor, run / (rise + 1)) + 1; divisor <= end; ++divisor)
+    if (const auto term = fit(1, divisor)) return term;
   return std::nullopt;
 }
 

@@ -381,6 +381,19 @@ TEST(OpenSizesOfInputs, HaveNamesByTheirPlaces) {
   }
 }
 
+/// PaddlePaddle's exporter writes `?` for each axis that it does not know.
+TEST(OpenSizesOfInputs, AreApartIfTheirNameIsAQuestionMark) {
+  onnx::ModelProto model = onnx_model({.nodes = {node("Relu", {"x"}, {"y"})},
+                                       .inputs = {tensor_value("x", {1, "h", "w"})},
+                                       .outputs = {untyped_value("y")}});
+  auto& shape =
+      *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (const int axis : {1, 2}) shape.mutable_dim(axis)->set_dim_param("?");
+  const Graph graph = read_model(model, {.dims = {{"x[1]", 48}, {"x[2]", {64, 192}}}});
+  EXPECT_EQ(testing::tensor_named(graph, "y").shape, (Shape{1, 48, 192}));
+  EXPECT_EQ(testing::tensor_named(graph, "y").open.size(), 1U);
+}
+
 /// Shapes that are computed in the network are no constants then, but what they say of other axes is.
 TEST(OpenSizesOfInputs, ComputeShapesInEachRun) {
   const onnx::ModelProto model =

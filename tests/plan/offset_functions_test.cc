@@ -95,6 +95,28 @@ TEST(SizeFitting, FindsWhatNetworksMakeOfSizes) {
   }
 }
 
+TEST(SizeFitting, FindsLargeStrides) {
+  for (const std::int64_t stride : {65, 160, 512, 4099}) {
+    std::vector<std::vector<std::int64_t>> readings;
+    Results wanted;
+    const auto steps = [stride](std::int64_t n) { return 3 * ((n - 400) / stride + 1); };
+    const auto add = [&](std::int64_t n) {
+      readings.push_back({n});
+      wanted.push_back(steps(n));
+    };
+    for (const std::int64_t rise : {400 + stride, 400 + 9 * stride})
+      for (const std::int64_t n : {rise - 1, rise}) add(n);
+    add(40000);
+    add(400);
+    SizeFitting fitting({{"n", 400, 40000}}, readings);
+    fitting.fit({wanted});
+    const auto term = fitting.find(wanted);
+    ASSERT_TRUE(term) << stride;
+    for (std::int64_t n = 400; n <= 40000; ++n)
+      ASSERT_EQ(at(fitting, *term, {n}), steps(n)) << stride << " at " << n;
+  }
+}
+
 TEST(SizeFitting, FindsNothingWhereNothingIs) {
   std::vector<std::vector<std::int64_t>> readings;
   Results results;
@@ -216,6 +238,29 @@ Model decoder() {
   return {model.SerializeAsString(), {{"past", 1, 400}, {"seq", 1, 300}}};
 }
 
+/// Several layers like these, whose caches come one after another and go one after another.
+Model layers(int count) {
+  testing::OnnxParts parts{.inputs = {tensor_value("x0", {"seq", 16})},
+                           .initializers = {testing::zeros("w", {16, 16})}};
+  for (int layer = 0; layer < count; ++layer) {
+    const auto of = [layer](const std::string& name) { return name + std::to_string(layer); };
+    parts.inputs.push_back(tensor_value(of("past"), {"past", 16}));
+    parts.outputs.push_back(untyped_value(of("keys")));
+    for (const auto& it :
+         {node("MatMul", {of("x"), "w"}, {of("q")}), node("MatMul", {of("x"), "w"}, {of("k")}),
+          node("Concat", {of("past"), of("k")}, {of("keys")}, {attribute("axis", std::int64_t{0})}),
+          node("Transpose", {of("keys")}, {of("turned")},
+               {attribute("perm", std::vector<std::int64_t>{1, 0})}),
+          node("MatMul", {of("q"), of("turned")}, {of("scores")}),
+          node("Softmax", {of("scores")}, {of("weights")}, {attribute("axis", std::int64_t{-1})}),
+          node("MatMul", {of("weights"), of("keys")}, {of("mixed")}),
+          node("Add", {of("mixed"), of("x")}, {"x" + std::to_string(layer + 1)})})
+      parts.nodes.push_back(it);
+  }
+  parts.outputs.push_back(untyped_value("x" + std::to_string(count)));
+  return {onnx_model(parts).SerializeAsString(), {{"past", 1, 400}, {"seq", 1, 300}}};
+}
+
 /// Convolutions and pools at random, halves joined, of images whose height and width are open.
 Model image_network(std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -321,6 +366,49 @@ TEST(OffsetFunctions, OfADecoderAreRightAtAllSizes) {
   expect_runs(model, plan, found.functions, 20);
   EXPECT_LE(found.report.worst, 1.05);
   EXPECT_LT(offsets_at(found.functions, std::vector<std::int64_t>{1, 1}).peak, plan.summary.peak / 50);
+}
+
+TEST(OffsetFunctions, OfLayersWithCachesNeedOneRelation) {
+  const Model model = layers(6);
+  const Plan plan = planned(model).plan;
+  const FoundFunctions found = found_for(model, plan);
+  expect_right_at_all(model, plan, found.functions, 12);
+  EXPECT_EQ(found.functions.relations.size(), 1U);
+  EXPECT_LE(found.report.worst, 1.005);
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 20; ++i) {  // sizes that the search did not have
+    const std::vector<std::int64_t> values = drawn_values(model, random);
+    const Input alone{.content = model.read_at(values)};
+    EXPECT_LE(static_cast<double>(offsets_at(found.functions, values).peak),
+              1.005 * static_cast<double>(make_plan(alone, {.solve = quick()}).plan.summary.peak));
+  }
+}
+
+/// Windows of 400 samples, in large steps, as a spectrogram has them.
+Model windows_of(std::int64_t stride) {
+  const auto model = onnx_model(
+      {.nodes = {node("Conv", {"x", "w"}, {"c"}, {attribute("strides", std::vector<std::int64_t>{stride})}),
+                 node("Relu", {"c"}, {"y"})},
+       .inputs = {tensor_value("x", {1, 1, "samples"})},
+       .outputs = {untyped_value("y")},
+       .initializers = {testing::zeros("w", {20, 1, 400})}});
+  return {model.SerializeAsString(), {{"samples", 400, 16000}}};
+}
+
+TEST(OffsetFunctions, OfLargeStridesAreRightWhereverTheyRise) {
+  for (const std::int64_t stride : {61, 160, 1000}) {
+    const Model model = windows_of(stride);
+    const Plan plan = planned(model).plan;
+    const OffsetFunctions functions = found_for(model, plan).functions;
+    for (std::int64_t rise = 400 + stride; rise <= 16000; rise += stride) {
+      for (const std::int64_t samples : {rise - 1, rise}) {
+        const std::vector<std::int64_t> values{samples};
+        const Graph graph = graph_at(std::get<Graph>(model.whole_range().content), model.read_at(values));
+        const Faults faults = check_plan(plan_at(plan, functions, values, graph), {&graph, 1});
+        ASSERT_TRUE(faults.empty()) << stride << " at " << samples << ": " << faults[0].what;
+      }
+    }
+  }
 }
 
 TEST(OffsetFunctions, OfRandomNetworksAreRightAtAllSizes) {
