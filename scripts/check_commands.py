@@ -58,12 +58,12 @@ OPEN_SIZES = {"minilm_l3.onnx": ["batch_size", "sequence_length"], "keywords.onn
 
 
 def open_model(names):
-    """ONNX: y = Relu(x) + Exp(Relu(x)), with sizes of these names, and 256 numbers for each."""
+    """ONNX: y = Relu(x) + Exp(Relu(x)), with sizes of these names, and 16 numbers for each."""
     def node(kind, inputs, output):
         return field(1, b"".join(field(1, it) for it in inputs) + field(2, output) + field(4, kind))
 
     def value(number, name):
-        sizes = [field(1, field(2, it)) for it in names] + [field(1, field(1, 256))]
+        sizes = [field(1, field(2, it)) for it in names] + [field(1, field(1, 16))]
         return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, b"".join(sizes)))))
 
     nodes = node("Relu", ["x"], "a") + node("Exp", ["a"], "b") + node("Add", ["a", "b"], "y")

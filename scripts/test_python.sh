@@ -30,7 +30,8 @@ test_with() {  # PYTHON
   environment=$work/installed-$version
   rm -rf "$environment"
   "$1" -m venv "$environment"
-  "$environment/bin/pip" install -q pytest onnx pandas jsonschema nbclient nbformat ipykernel matplotlib joblib \
+  # Most of their modules are never imported, so none is compiled before.
+  "$environment/bin/pip" install -q --no-compile pytest onnx pandas jsonschema nbclient nbformat ipykernel matplotlib joblib \
     optuna submitit &&
     { "$environment/bin/pip" install -q torch-mlir || echo "no torch-mlir for this Python: it is not tested"; } &
   others=$!

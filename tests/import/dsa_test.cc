@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "long_tests.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -159,9 +160,12 @@ TEST(Dsa, KnownProblemsCostNoMoreThanTheBestKnown) {
     if (cells.size() > 9 && !cells[9].empty() && cells[9] != "best_known_cost")
       best[cells[4]] = std::stoll(cells[9]);
   }
+  const int step = testing::is_in_a_hurry() ? 4 : 1;
+  int files = 0;
   int compared = 0;
   int checked = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder / "soft")) {
+    if (files++ % step > 0) continue;
     std::ifstream in(file.path());
     std::stringstream text;
     text << in.rdbuf();
@@ -186,8 +190,8 @@ TEST(Dsa, KnownProblemsCostNoMoreThanTheBestKnown) {
     checked += proven_cost(it.problem, again.reuse_proof, 500'000) == solution.reuse_cost_bound ? 1 : 0;
     ++compared;
   }
-  EXPECT_GE(compared, 152);
-  EXPECT_GE(checked, 10);
+  EXPECT_GE(compared, step == 1 ? 152 : 38);
+  EXPECT_GE(checked, step == 1 ? 10 : 0);  // which of the files these are is not known
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(PlanStreamRecompute, RealNetworksOfInt8NeedLess) {
 TEST(PlanStreamRecompute, MoreMultipliesNeverNeedMore) {
   testing::Random random(3);
   std::uint64_t falls = 0;
-  const std::uint64_t cases = testing::is_in_a_hurry() ? 5 : testing::cases_of(10);  // 2 and 4 fall
+  const std::uint64_t cases = testing::has_time() ? 10 : 5;  // 2 and 4 fall
   for (std::uint64_t i = 0; i < cases; ++i) {
     const Network network = i % 2 == 0 ? testing::random_images(random)
                                        : testing::random_image_network(i, testing::ImageNetwork::tflite_int8);

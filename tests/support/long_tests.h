@@ -44,9 +44,9 @@ inline constexpr bool has_thread_sanitizer = false;
   return is_in_a_hurry() ? 10 * limit : limit;
 }
 
-/// So many cases if there is time, else half of them, or a tenth in a hurry.
+/// So many cases if there is time, else a quarter of them, or a tenth in a hurry.
 [[nodiscard]] inline std::uint64_t cases_of(std::uint64_t all) {
-  return has_time() ? all : is_in_a_hurry() ? all / 10 : all / 2;
+  return has_time() ? all : is_in_a_hurry() ? all / 10 : all / 4;
 }
 
 }  // namespace stowage::testing
