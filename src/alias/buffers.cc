@@ -4,6 +4,7 @@
 //
 //     kept by a tensor of kind state    a buffer for all of the clock, unless the runtime keeps it
 //     tied, an output to an input       one buffer for all of the clock: first the old state, then the new
+//     tied, the output copied           the input is of kind state, the output an ordinary one
 //
 // Cost: linear in tensors and pieces.
 
@@ -18,6 +19,8 @@
 
 #include "base/checked.h"
 #include "base/unique_names.h"
+#include "model/ties.h"
+#include "operators/states.h"
 #include "stowage/error.h"
 
 namespace stowage::alias {
@@ -38,14 +41,20 @@ class BufferMaker {
     result_.buffers.reserve(sharing_.groups.size());
     for (Shared& shared : sharing_.groups) add_shared(shared);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (graph_.tensors[t].kind == TensorKind::state && options_.keeps_state)  // no tie is of that kind
+      if (graph_.tensors[t].kind == TensorKind::state && is_kept(t))
         result_.held.push_back({t, add_buffer(t, {0, uses_.end}), 0, {0, uses_.end}});
     }
-    for (const StateTie& tie : graph_.ties) add_tied(tie);
+    for (const StateTie& tie : model::ties_in_place(graph_)) add_tied(tie);
     return std::move(result_);
   }
 
  private:
+  /// Whether a variable has a buffer here. The runtime keeps its own; others have the state that they share.
+  [[nodiscard]] bool is_kept(TensorId t) const {
+    const bool is_tied = std::ranges::find(graph_.ties, t, &StateTie::input) != graph_.ties.end();
+    return is_tied ? residences_[t] != lifetime::Residence::feed : options_.keeps_state;
+  }
+
   /// Names the buffer after its largest tensor.
   void add_shared(Shared& shared) {
     const Member& largest =
@@ -86,7 +95,7 @@ class BufferMaker {
   }
 
   std::size_t add_buffer(TensorId t, const Lifetime& life) {
-    const Bytes size = base::align_up(graph_.tensors[t].bytes, options_.alignment);
+    const Bytes size = base::align_up(model::bytes_of_variable(graph_, t), options_.alignment);
     result_.buffers.push_back({.id = id_for(t),
                                .size = size,
                                .alignment = options_.alignment,
@@ -125,9 +134,10 @@ class BufferMaker {
       if (std::find(op.outputs.begin(), op.outputs.end(), std::optional(tie.output)) == op.outputs.end())
         continue;
       for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-        if (op.inputs[i] == tie.input && !updates_in_place(op, i)) return false;
+        if (op.inputs[i] == tie.input && !operators::may_write_over_state(graph_, op, i, tie.output))
+          return false;
       }
-      return op.bodies.empty() && are_open_alike(graph_.tensors[tie.input], graph_.tensors[tie.output]);
+      return op.bodies.empty();
     }
     return false;
   }

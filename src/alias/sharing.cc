@@ -36,6 +36,7 @@
 
 #include "alias/results.h"
 #include "base/checked.h"
+#include "model/ties.h"
 #include "operators/facts.h"
 
 namespace stowage::alias {
@@ -351,10 +352,18 @@ class Sharer {
     return !phases_[into] || !phases_[from] || *phases_[into] == phase(*phases_[from] + shift);
   }
 
+  /// The state that this tensor is written over.
+  [[nodiscard]] std::optional<StateTie> tie_of(TensorId output) const {
+    const auto tie = std::ranges::find(graph_.ties, output, &StateTie::output);
+    if (tie == graph_.ties.end() || model::is_copied(graph_, *tie)) return std::nullopt;
+    return *tie;
+  }
+
   /// Whether both tensors have the bytes at one place.
   [[nodiscard]] bool is_removed(const Operator& op, const ByteCopy& copy) const {
     const TensorId input = *op.inputs[copy.input];
     const TensorId output = *op.outputs[copy.output];
+    if (const auto tie = tie_of(output); tie && tie->input == input) return copy.from == copy.to;
     return group_of_[input] && group_of_[input] == group_of_[output] &&
            offsets_[input] + copy.from == offsets_[output] + copy.to;
   }
@@ -418,6 +427,13 @@ class Sharer {
     return shared;
   }
 
+  /// Of a new state, the bytes of the old one that the operator leaves where they are.
+  [[nodiscard]] Bytes bytes_in_place(const Operator& op, TensorId output) const {
+    const auto tie = tie_of(output);
+    const bool is_read = tie && std::ranges::find(op.inputs, std::optional(tie->input)) != op.inputs.end();
+    return is_read ? graph_.tensors[tie->input].bytes : 0;
+  }
+
   void account(const OperatorId& place, Sharing& sharing) const {
     const Operator& op = operator_at(place);
     const auto keep = [&](Bytes bytes, std::string why) {
@@ -426,7 +442,8 @@ class Sharer {
     };
     if (!op.must_copy.empty()) {
       Bytes bytes = 0;
-      for (const auto& output : op.outputs) bytes += output ? graph_.tensors[*output].bytes : 0;
+      for (const auto& output : op.outputs)
+        bytes += output ? graph_.tensors[*output].bytes - bytes_in_place(op, *output) : 0;
       keep(bytes, op.must_copy);
     }
     std::vector<Bytes> read(op.inputs.size(), 0);

@@ -42,6 +42,7 @@
 #include "check/views.h"
 #include "model/blocks.h"
 #include "model/plan_blocks.h"
+#include "model/ties.h"
 #include "stowage/error.h"
 
 namespace stowage::check {
@@ -71,10 +72,11 @@ void check_moved(const NetworkSteps& part, Faults& faults) {
   const Graph& graph = *part.graph;
   if (std::find(part.is_moved.begin(), part.is_moved.end(), true) == part.is_moved.end()) return;
   const auto owners = owners_of(graph);
+  const std::vector<StateTie> ties = model::ties_in_place(graph);
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     if (!part.is_moved[t] || is_constant(graph.tensors[t].kind)) continue;
-    const bool is_tied = std::any_of(graph.ties.begin(), graph.ties.end(),
-                                     [&](const StateTie& tie) { return tie.input == t || tie.output == t; });
+    const bool is_tied =
+        std::ranges::any_of(ties, [&](const StateTie& tie) { return tie.input == t || tie.output == t; });
     if (owners[t] == std::size_t{0} && !is_tied) continue;
     faults.push_back(
         {FaultKind::format, fmt::format("{} is copied, but is {}", describe(graph, t),
@@ -100,7 +102,7 @@ void find_steps(const model::ClockTree& tree, const std::optional<model::Stretch
     part.is_moved[t] = moved[static_cast<std::size_t>(part.matched[t] - plan.tensors.data())];
     check_tensor(graph, t, part.matched[t]->tensor, faults);
   }
-  for (const StateTie& tie : graph.ties) part.old_states[tie.output] = tie.input;
+  for (const StateTie& tie : model::ties_in_place(graph)) part.old_states[tie.output] = tie.input;
 }
 
 void play(const model::ClockTree& tree, Network& network, Faults& faults) {
@@ -127,14 +129,14 @@ class Keeper {
 
   /// State that is read exists from the start of the plan to its end.
   void keep_state() {
-    for (const StateTie& tie : network_.graph().ties) {
+    for (const StateTie& tie : model::ties_in_place(network_.graph())) {
       if (shared_[tie.input] || shared_[tie.output]) continue;
       const RowLife* const old_state = network_.played.last_of(tie.input);
       if (old_state != nullptr && old_state->is_read) keep(tie.input, tree_.between({0, 0}, begin_));
       keep(tie.output, after_);
     }
     for (TensorId t = 0; t < network_.graph().tensors.size(); ++t) {
-      if (network_.graph().tensors[t].kind != TensorKind::state) continue;
+      if (network_.graph().tensors[t].kind != TensorKind::state || shared_[t]) continue;
       keep(t, tree_.between({0, 0}, begin_));
       keep(t, after_);
     }
@@ -181,19 +183,24 @@ void keep_for_later(const Plan& plan, const model::ClockTree& tree, Network& net
           {FaultKind::accounting, describe(graph, *t) + " is released but is no output of its model"});
     }
   }
-  for (const StateTie& tie : graph.ties) is_taken[tie.output] = is_taken[tie.input] = true;
+  for (const StateTie& tie : model::ties_in_place(graph)) is_taken[tie.output] = is_taken[tie.input] = true;
   std::vector<bool> is_shared(graph.tensors.size(), false);
   for (const Feed& state : plan.states) {
-    for (const std::size_t tensor : {state.output, state.input}) {
-      if (const auto t = network.part.id_of(tensor)) is_shared[*t] = is_taken[*t] = true;
-    }
+    if (const auto t = network.part.id_of(state.input)) is_shared[*t] = is_taken[*t] = true;
+    const auto output = model::is_copied(plan, state) ? std::nullopt : network.part.id_of(state.output);
+    if (output) is_shared[*output] = is_taken[*output] = true;
   }
+  const std::vector<StateTie> copied = model::copied_ties(graph);
   Keeper keeper(tree, is_shared, network);
   keeper.keep_state();
   for (const Step& step : network.part.steps()) {
     const auto* const leave = std::get_if<Leave>(&step);
     const auto t = leave != nullptr ? network.part.id_of(leave->tensor) : std::nullopt;
-    if (t) is_taken[*t] = true;
+    if (!t) continue;
+    is_taken[*t] = true;
+    if (std::ranges::find(copied, *t, &StateTie::output) != copied.end())
+      faults.push_back({FaultKind::order,
+                        describe(graph, *t) + " leaves, and is copied to the place of a state afterwards"});
   }
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     const bool is_state = graph.tensors[t].kind == TensorKind::state;
@@ -401,6 +408,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
     play(tree, networks[n], faults);
     keep_for_later(plan, tree, networks[n], faults);
     check_sums(plan, networks[n], faults);
+    check_places_of_ties(plan, networks[n].graph(), networks[n].part.matched, tree.end_of(0), faults);
   }
   check_numbers(plan, networks, faults);
   std::vector<Joined> joined = join_feeds(plan, tree, ids, networks, faults);

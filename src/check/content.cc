@@ -81,9 +81,14 @@ class ContentMaker {
       const ByteCopy& copy = op.copies[c];
       const TensorId input = *op.inputs[copy.input];
       const TensorId output = *op.outputs[copy.output];
-      if (graph_.tensors[input].kind != TensorKind::state && fixed[c])
-        copiers_[output].push_back({copy.to, copy.size, input, copy.from});
+      if (!may_change(input) && fixed[c]) copiers_[output].push_back({copy.to, copy.size, input, copy.from});
     }
+  }
+
+  /// No step changes a state whose new value is copied to its place when all have run.
+  [[nodiscard]] bool may_change(TensorId t) const {
+    return graph_.tensors[t].kind == TensorKind::state &&
+           std::ranges::find(graph_.ties, t, &StateTie::input) == graph_.ties.end();
   }
 
   void compose(TensorId tensor) {

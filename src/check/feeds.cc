@@ -74,7 +74,7 @@ void check_places_of(const Plan& plan, const Feed& feed, Faults& faults) {
 
 }  // namespace
 
-void check_pair_form(const Plan& plan, const Feed& feed, const char* how, Faults& faults) {
+void check_pair_form(const Plan& plan, const Feed& feed, const char* how, MayJoin may_join, Faults& faults) {
   if (feed.output >= plan.tensors.size() || feed.input >= plan.tensors.size()) {
     faults.push_back({FaultKind::format, fmt::format("tensor {} is {} tensor {}, there are {}", feed.input,
                                                      how, feed.output, plan.tensors.size())});
@@ -86,7 +86,7 @@ void check_pair_form(const Plan& plan, const Feed& feed, const char* how, Faults
     faults.push_back({FaultKind::format, fmt::format("{} is {} {}, {}", name_with_model(plan, feed.input),
                                                      how, name_with_model(plan, feed.output), what)});
   };
-  if (output.tensor.bytes != input.tensor.bytes)
+  if (!may_join(output.tensor, input.tensor))
     fault(fmt::format("but has {} bytes, not {}", input.tensor.bytes, output.tensor.bytes));
   if (output.tensor.dtype != input.tensor.dtype) {
     fault(fmt::format("but has elements of type {}, not {}", stowage::name_of(input.tensor.dtype),
@@ -107,7 +107,8 @@ void check_feeds_form(const Plan& plan, Faults& faults) {
   std::unordered_set<std::size_t> fed;
   for (const Feed& feed : plan.feeds) {
     const std::size_t before = faults.size();
-    check_pair_form(plan, feed, "fed with", faults);
+    const auto are_equal = [](const Tensor& a, const Tensor& b) { return a.bytes == b.bytes; };
+    check_pair_form(plan, feed, "fed with", are_equal, faults);
     if (faults.size() != before) return;
     if (plan.tensors[feed.output].model == plan.tensors[feed.input].model)
       faults.push_back({FaultKind::format,

@@ -6,8 +6,11 @@
 
 namespace stowage::check {
 
-/// Both tensors are there, of one size and type. `how` says how the input gets what the output has.
-void check_pair_form(const Plan& plan, const Feed& feed, const char* how, Faults& faults);
+/// Whether an output with this shape may be an input with that one, as far as sizes are concerned.
+using MayJoin = bool (*)(const Tensor&, const Tensor&);
+
+/// Both tensors are there, of sizes that may be joined and of one type. `how` says how the input gets what the output has.
+void check_pair_form(const Plan& plan, const Feed& feed, const char* how, MayJoin may_join, Faults& faults);
 
 /// Feeds join equal tensors of different models, and feed each input once. No tensor is released twice.
 void check_feeds_form(const Plan& plan, Faults& faults);

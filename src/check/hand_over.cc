@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/ties.h"
+
 namespace stowage::check {
 namespace {
 
@@ -146,7 +148,7 @@ void end_handed_over(const NetworkSteps& part, std::span<const HandedOver> hande
 }
 
 void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*>& matched, Faults& faults) {
-  for (const StateTie& tie : graph.ties) check_tie(graph, tie, matched, faults);
+  for (const StateTie& tie : model::ties_in_place(graph)) check_tie(graph, tie, matched, faults);
   for (const Subgraph& subgraph : graph.subgraphs) {
     for (const Operator& op : subgraph.operators) {
       if (op.body_use != BodyUse::repeated) continue;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "model/ties.h"
 
 namespace stowage::check {
 
@@ -64,7 +65,10 @@ std::vector<bool> may_be_elsewhere(const Graph& graph) {
     elsewhere[t] =
         elsewhere[t] || is_constant(tensor.kind) || tensor.kind == TensorKind::state || tensor.bytes == 0;
   }
-  for (const StateTie& tie : graph.ties) elsewhere[tie.input] = elsewhere[tie.output] = false;
+  for (const StateTie& tie : graph.ties) {
+    elsewhere[tie.input] = false;
+    if (!model::is_copied(graph, tie)) elsewhere[tie.output] = false;
+  }
   return elsewhere;
 }
 

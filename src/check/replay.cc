@@ -21,6 +21,7 @@
 
 #include "check/names.h"
 #include "operators/bodies.h"
+#include "operators/states.h"
 
 namespace stowage::check {
 namespace {
@@ -64,7 +65,7 @@ class Replay {
     const std::vector<bool> arrives = tensors_with<Arrive>();
     const std::vector<bool> leaves = tensors_with<Leave>();
     for (const TensorId input : graph_.subgraphs[0].inputs) {
-      if (!arrives[input]) give(input, begin);
+      if (!arrives[input] && graph_.tensors[input].kind != TensorKind::state) give(input, begin);
     }
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (graph_.tensors[t].kind == TensorKind::state) write(t, part_.all_rows(t), {begin, end});
@@ -660,14 +661,13 @@ std::span<const model::Stretch> Played::beyond_of(const KeptBytes& need) const {
 Played replay(const NetworkSteps& part, Faults& faults) { return Replay(part, faults).play(); }
 
 std::optional<TensorId> written_over(const NetworkSteps& part, const Operator& op, std::size_t input) {
-  if (!op.inputs[input] || !updates_in_place(op, input)) return std::nullopt;
+  if (!op.inputs[input]) return std::nullopt;
   const bool may_move = part.is_by_rows;  // rows that take turns in a buffer move with it
   if (part.is_fed[*op.inputs[input]] || (part.is_moved[*op.inputs[input]] && !may_move)) return std::nullopt;
   for (const auto& output : op.outputs) {
     const auto tie = output ? part.old_states.find(*output) : part.old_states.end();
     if (tie == part.old_states.end() || tie->second != *op.inputs[input]) continue;
-    const bool are_alike = are_open_alike(part.graph->tensors[tie->second], part.graph->tensors[*output]);
-    return are_alike ? output : std::nullopt;
+    return operators::may_write_over_state(*part.graph, op, input, *output) ? output : std::nullopt;
   }
   return in_place_output(*part.graph, op, input);
 }

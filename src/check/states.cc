@@ -28,6 +28,7 @@
 #include "check/free_bytes.h"
 #include "check/moves.h"
 #include "check/names.h"
+#include "model/ties.h"
 
 namespace stowage::check {
 namespace {
@@ -73,7 +74,7 @@ void follow_values(SharedState& state) {
       if (!held) held = user.input;
     }
     if (!user.output) continue;
-    if (last_writer != nullptr) last_writer->is_overwritten = true;
+    if (last_writer != nullptr) last_writer->is_overwritten = !last_writer->is_copied;
     last_writer = &user;
     held = user.output;
   }
@@ -98,6 +99,8 @@ std::vector<SharedState> shared_states(const Plan& plan) {
     for (const auto& [model, user] : by_model) {
       state.push_back(user);
       state.back().model = model;
+      state.back().is_copied =
+          user.input && user.output && model::is_copied(plan, {*user.output, *user.input});
     }
     std::ranges::stable_sort(state, {}, [&](const StateUser& user) { return ranks[user.model]; });
     follow_values(state);
@@ -122,7 +125,8 @@ std::set<std::size_t> tensors_of_states(const Plan& plan) {
 
 void check_states_form(const Plan& plan, Faults& faults) {
   const std::size_t before = faults.size();
-  for (const Feed& it : plan.states) check_pair_form(plan, it, "the state that was", faults);
+  for (const Feed& it : plan.states)
+    check_pair_form(plan, it, "the state that was", model::may_be_one_state, faults);
   if (faults.size() != before) return;
   const auto fault = [&](std::size_t tensor, const std::string& what) {
     faults.push_back(
@@ -136,8 +140,12 @@ void check_states_form(const Plan& plan, Faults& faults) {
   for (const std::size_t tensor : plan.released)
     if (shared.contains(tensor)) fault(tensor, "is released");
   const std::vector<bool> moved = moved_tensors(plan);
-  for (const std::size_t tensor : shared)
-    if (moved[tensor]) fault(tensor, "is copied");
+  for (const SharedState& state : shared_states(plan)) {
+    for (const StateUser& user : state) {
+      if (user.input && moved[*user.input]) fault(*user.input, "is moved");
+      if (user.output && !user.is_copied && moved[*user.output]) fault(*user.output, "is moved");
+    }
+  }
   std::map<std::size_t, std::size_t> count;  // by model
   for (const SharedState& state : shared_states(plan)) {
     for (const StateUser& user : state) count[user.model] += (user.input ? 1 : 0) + (user.output ? 1 : 0);
@@ -152,36 +160,36 @@ void check_states_form(const Plan& plan, Faults& faults) {
 
 namespace {
 
-/// All tensors of the state are whole, in one place of a buffer of the root.
-void check_place(const Plan& plan, const SharedState& state, Position end, Faults& faults) {
-  const std::size_t any = any_of(state);
-  const Bytes bytes = plan.tensors[any].tensor.bytes;
+/// The tensors, which lie in the place of a state, are whole, in one place of a buffer of the root. As many bytes are
+/// reserved there for the state at all times.
+void check_place(const Plan& plan, const std::set<std::size_t>& own, Bytes bytes, Position end,
+                 Faults& faults) {
   if (bytes == 0) return;
-  std::set<std::size_t> own;
+  const std::size_t any = *own.begin();
   std::set<std::pair<std::size_t, Bytes>> places;
-  for (const StateUser& user : state) {
-    for (const std::optional<std::size_t> tensor : {user.input, user.output}) {
-      if (!tensor) continue;
-      own.insert(*tensor);
-      const std::vector<View>& views = plan.tensors[*tensor].views;
-      if (views.size() != 1 || views[0].ring || views[0].rows || views[0].block) {
-        faults.push_back({FaultKind::accounting, fmt::format("{} is state, but is not whole in one place",
-                                                             name_with_model(plan, *tensor))});
-        return;
-      }
-      places.emplace(views[0].buffer, views[0].offset);
+  for (const std::size_t tensor : own) {
+    const std::vector<View>& views = plan.tensors[tensor].views;
+    if (plan.tensors[tensor].tensor.bytes == 0 && views.empty()) continue;
+    if (views.size() != 1 || views[0].ring || views[0].rows || views[0].block) {
+      faults.push_back({FaultKind::accounting, fmt::format("{} is state, but is not whole in one place",
+                                                           name_with_model(plan, tensor))});
+      return;
     }
+    places.emplace(views[0].buffer, views[0].offset);
   }
-  const auto [in, offset] = *places.begin();
   const auto fault = [&](const std::string& what) {
     faults.push_back(
         {FaultKind::accounting, fmt::format("the state of {} {}", name_with_model(plan, any), what)});
   };
-  if (places.size() > 1) return fault("is not in one place for all models that share it");
+  if (places.size() != 1) return fault("is not in one place for all models that share it");
+  const auto [in, offset] = *places.begin();
   const Buffer& buffer = plan.buffers[in];
   const auto is_in_it = [&, first = offset](const base::Box& box) {
     return box.life.lower < end && box.begin < first + bytes && first < box.end;
   };
+  if (buffer.size - offset < bytes)
+    return fault(fmt::format("takes {} bytes, and {} has {} for it", bytes, name_of_buffer(plan, in),
+                             buffer.size - offset));
   if (buffer.clock != 0 || std::ranges::any_of(free_bytes(buffer), is_in_it))
     return fault(fmt::format("is not reserved at all times in {}", name_of_buffer(plan, in)));
   for (const Clock& clock : plan.clocks) {
@@ -203,10 +211,24 @@ void check_place(const Plan& plan, const SharedState& state, Position end, Fault
   }
 }
 
+/// The same for a state of the plan.
+void check_place(const Plan& plan, const SharedState& state, Position end, Faults& faults) {
+  std::set<std::size_t> own;
+  Bytes bytes = 0;
+  for (const StateUser& user : state) {
+    if (user.input) own.insert(*user.input);
+    if (user.output && !user.is_copied) own.insert(*user.output);
+    for (const std::optional<std::size_t> tensor : {user.input, user.output})
+      bytes = std::max(bytes, tensor ? plan.tensors[*tensor].tensor.bytes : 0);
+  }
+  check_place(plan, own, bytes, end, faults);
+}
+
 /// Models that share a state run one after the other, unless they only read it.
 void check_order(const Plan& plan, const model::ClockTree& tree,
                  const std::vector<std::optional<model::Stretch>>& spans, const SharedState& state,
                  Faults& faults) {
+  if (state.size() == 1) return;
   const auto fault = [&](const std::string& what) {
     faults.push_back(
         {FaultKind::order, fmt::format("the state of {} {}", name_with_model(plan, any_of(state)), what)});
@@ -279,6 +301,28 @@ void check_states_of(const Plan& plan, std::span<const Graph* const> graphs, con
   }
 }
 
+void check_places_of_ties(const Plan& plan, const Graph& graph, std::span<const PlannedTensor* const> matched,
+                          Position end, Faults& faults) {
+  const std::set<std::size_t> shared = tensors_of_states(plan);
+  for (const StateTie& tie : graph.ties) {
+    const PlannedTensor* const output = matched[tie.output];
+    const PlannedTensor* const input = matched[tie.input];
+    if (output == nullptr || input == nullptr) continue;
+    const Feed state{static_cast<std::size_t>(output - plan.tensors.data()),
+                     static_cast<std::size_t>(input - plan.tensors.data())};
+    if (model::is_copied(graph, tie)) {
+      if (std::ranges::find(plan.states, state) == plan.states.end())
+        faults.push_back(
+            {FaultKind::accounting,
+             fmt::format("{} is copied to the place of {} when its model has run, and the plan does "
+                         "not have it among its states",
+                         describe(graph, tie.output), describe(graph, tie.input))});
+    } else if (output->tensor.bytes != input->tensor.bytes && !shared.contains(state.input)) {
+      check_place(plan, {state.output, state.input}, model::bytes_of_state(graph, tie), end, faults);
+    }
+  }
+}
+
 void join_states(const Plan& plan, const model::ClockTree& tree, const Ids& ids,
                  std::vector<Network>& networks, std::vector<Joined>& joined) {
   const auto span_of = [&](std::size_t tensor) -> const model::Stretch& {
@@ -295,6 +339,7 @@ void join_states(const Plan& plan, const model::ClockTree& tree, const Ids& ids,
   };
   for (const SharedState& state : shared_states(plan)) {
     std::set<std::size_t> written;
+    std::set<std::size_t> copied;  // of those that are written: their place is checked for all times
     for (const StateUser& user : state) {
       if (user.input && ids[*user.input]) {
         const model::Stretch& reader = span_of(*user.input);
@@ -305,13 +350,17 @@ void join_states(const Plan& plan, const model::ClockTree& tree, const Ids& ids,
         }
         if (!user.source || !written.contains(*user.source)) {
           if (is_read(*user.input)) keep(*user.input, {0, 0}, begin);
-        } else if (ids[*user.source] && is_read(*user.input)) {
+        } else if (ids[*user.source] && is_read(*user.input) && !copied.contains(*user.source)) {
           const model::Stretch& writer = span_of(*user.source);
           keep(*user.source, {writer.clock, writer.life.upper}, begin);
         }
       }
       if (!user.output || !ids[*user.output]) continue;
       written.insert(*user.output);
+      if (user.is_copied) {
+        copied.insert(*user.output);
+        continue;
+      }
       const model::Stretch& writer = span_of(*user.output);
       if (!user.is_overwritten) keep(*user.output, {writer.clock, writer.life.upper}, {0, tree.end_of(0)});
     }

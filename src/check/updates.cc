@@ -9,7 +9,8 @@
 //       output row       |0|a a a a|0|       first byte of the output's row + kept_at
 //
 //   - it runs as a whole, both tensors are whole and in one place, and either case holds for all elements;
-//   - the output is the new state, the input the old one, and the operator updates in place.
+//   - the output is the new state, the input the old one, and the operator updates in place, or the new one begins
+//     with the old one.
 //
 // In a plan of whole operators repeated bytes are content that two tensors may share (content.cc), so only the other
 // cases count there.
@@ -228,10 +229,10 @@ class Updates {
     const Tensor& in = graph_.tensors[pair.in.tensor];
     const Tensor& out = graph_.tensors[pair.out.tensor];
     if (!pair.in.is_in_whole_view || !pair.out.is_in_whole_view || pair.in.buffer != pair.out.buffer ||
-        pair.in.view->offset != pair.out.view->offset || in.bytes != out.bytes)
+        pair.in.view->offset != pair.out.view->offset)
       return false;
     if (written_over(part_, op, i) == pair.out.tensor) return true;
-    return are_open_alike(in, out) &&
+    return in.bytes == out.bytes && are_open_alike(in, out) &&
            std::any_of(op.row_axes.begin(), op.row_axes.end(), [&](const RowAxis& along) {
              const RowRead* const read = row_read(along, i);
              return read != nullptr && read->kept_at == 0 && read->rows == RowMap{} &&

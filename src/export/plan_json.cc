@@ -13,6 +13,7 @@
 #include "export/json.h"
 #include "export/periodic.h"
 #include "export/plan_steps.h"
+#include "model/ties.h"
 #include "pack/life.h"
 #include "stowage/export.h"
 
@@ -370,7 +371,13 @@ void write_json(const Plan& plan, std::ostream& out, PlanForm form) {
     });
   }
   if (!plan.feeds.empty()) document.rows("feeds", plan.feeds, feed_json);
-  if (!plan.states.empty()) document.rows("states", plan.states, feed_json);
+  if (!plan.states.empty()) {
+    document.rows("states", plan.states, [&](const Feed& state) {
+      Json json = feed_json(state);
+      if (model::is_copied(plan, state)) json["copied"] = true;
+      return json;
+    });
+  }
   if (!plan.released.empty()) document.value("released", plan.released);
   if (plan.savings) document.value("savings", savings_json(*plan.savings));
   document.value("interrupted", plan.interrupted);

@@ -22,6 +22,7 @@
 #include "export/proof.h"
 #include "export/readable.h"
 #include "export/strategy_rows.h"
+#include "model/ties.h"
 #include "pack/bounds.h"
 #include "stowage/export.h"
 
@@ -116,7 +117,12 @@ std::string growth_of_state(const Plan& plan) {
   };
   std::map<std::size_t, Growth> growths;  // by symbol
   std::set<std::size_t> seen;             // buffers: both ends of a tie are in one
-  for (const PlannedTensor& it : plan.tensors) {
+  const auto is_old = [](const PlannedTensor* it) { return it->tensor.kind != TensorKind::output; };
+  std::vector<const PlannedTensor*> tensors;
+  for (const PlannedTensor& tensor : plan.tensors) tensors.push_back(&tensor);
+  std::ranges::stable_partition(tensors, is_old);  // a state has the size of the old one, if there is one
+  for (const PlannedTensor* const tensor : tensors) {
+    const PlannedTensor& it = *tensor;
     if (it.views.empty() || it.tensor.open.empty()) continue;
     const std::size_t buffer = it.views[0].buffer;
     if (plan.buffers[buffer].kind != TensorKind::state || !seen.insert(buffer).second) continue;
@@ -149,6 +155,25 @@ void write_split(const Plan& plan, const Row& row) {
   if (plan.savings) weights = plan.savings->weights.shared;
   row("state", fmt::format("{} always live, {} for all else; weights {}{}", readable(state),
                            readable(plan.summary.peak - state), readable(weights), growth_of_state(plan)));
+}
+
+/// New states that are copied to the place of the old ones.
+template <typename Row>
+void write_copied(const Plan& plan, const Row& row) {
+  std::size_t count = 0;
+  Bytes bytes = 0;
+  std::string first;
+  for (const Feed& state : plan.states) {
+    if (!model::is_copied(plan, state)) continue;
+    const PlannedTensor& output = plan.tensors[state.output];
+    if (count++ == 0) first = exporting::shortened(output.tensor.name, longest_name);
+    bytes += output.tensor.bytes;
+  }
+  if (count == 0) return;
+  const bool are_several = count > 1;
+  row("copied", fmt::format("{}{}, to the place{} of the old state{} when the model has run, {}", first,
+                            are_several ? fmt::format(" and {} more", count - 1) : "", are_several ? "s" : "",
+                            are_several ? "s" : "", readable(bytes)));
 }
 
 /// Copies of tensors, or of rows, between memories.
@@ -411,6 +436,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("naive", readable(summary.naive));
   row("peak", readable(summary.peak));
   write_split(plan, row);
+  write_copied(plan, row);
   row("lower bound", bound_of(plan));
   const auto gap = exporting::gap_in_percent(summary);
   row("gap", (gap ? *gap + " %, " : "") + proof_in_words(plan));

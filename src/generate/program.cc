@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "generate/text.h"
+#include "model/ties.h"
 
 namespace stowage::generate {
 namespace {
@@ -190,6 +191,28 @@ std::string reset_text(const Model& model, Sources& sources) {
   return text + "}\n";
 }
 
+/// Copies new states that are copied to the places of the old ones.
+std::string copied_states_text(const Model& model, Sources& sources) {
+  std::string text;
+  for (const StateTie& tie : model::copied_ties(model.graph())) {
+    const Bytes bytes = model.tensor(tie.output).bytes;
+    if (bytes == 0) continue;
+    sources.need("stowage_movement");
+    const auto place = [&](TensorId tensor, bool is_input) {
+      const Storage storage = sources.storage_of_outlet(tensor, is_input);
+      if (!storage.is_contiguous() || sources.moving(tensor) != nullptr)
+        throw Error("plan",
+                    fmt::format("copies {} when it has run, of which no C is generated where it is not whole "
+                                "in one place",
+                                describe(model.graph(), tie.output)));
+      return fmt::format("stowage_row(memory, &{}, 0)", sources.place(storage.whole(), tensor));
+    };
+    const std::string from = place(tie.output, false);
+    text += fmt::format("  stowage_copy_runs({}, 0, {}, 0, {}, 1);\n", from, place(tie.input, true), bytes);
+  }
+  return text;
+}
+
 std::string run_text(const Model& model, Sources& sources) {
   std::string in;
   std::string out;
@@ -204,7 +227,7 @@ std::string run_text(const Model& model, Sources& sources) {
   text += in;
   text += model.loops ? model.loops->text : (model.is_stepped() ? walk_text(model) : calls_text(model));
   if (model.schedule.steps.empty()) text += "  (void)memory;\n";
-  return text + out + "}\n";
+  return text + out + copied_states_text(model, sources) + "}\n";
 }
 
 /// Computes what depends on the size `n`, which must be in its range.

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "import/json.h"
+#include "import/open_sizes.h"
 #include "import/readers.h"
+#include "operators/states.h"
 
 namespace stowage::import {
 namespace {
@@ -266,6 +268,7 @@ Input read_graph_json(const Source& source, const ImportOptions& options) {
   add_states(graph, options.states);
   add_scratch(graph, options.scratch);
   validate(graph);
+  add_note(operators::settle_states(graph), input.note);
   return input;
 }
 

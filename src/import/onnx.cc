@@ -31,6 +31,7 @@
 #include "import/onnx_wire.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
+#include "operators/states.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -291,6 +292,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& wanted) {
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);
   validate(model.graph);
+  add_note(operators::settle_states(model.graph), result->note);
   return result;
 }
 

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "import/json.h"
 #include "import/plan_parts.h"
+#include "model/ties.h"
 #include "stowage/plan.h"
 
 namespace stowage {
@@ -130,6 +134,19 @@ void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers,
     import::read_buffers(buffer, memories, plan, buffers, repeated);
 }
 
+/// The kinds of the tensors say which states are copied, and each says so, too.
+void expect_copied(const std::vector<Json>& states, const Plan& plan) {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Feed& state = plan.states[i];
+    if (std::max(state.output, state.input) >= plan.tensors.size()) continue;  // a fault of the plan
+    const auto copied = states[i].find("copied");
+    const bool is_copied = model::is_copied(plan, state);
+    if ((copied && copied->boolean()) == is_copied) continue;
+    throw states[i].error(fmt::format("is {} to be copied, but its input is {}of kind state",
+                                      is_copied ? "not said" : "said", is_copied ? "" : "not "));
+  }
+}
+
 }  // namespace
 
 Plan import::read_plan(const Json& document) {
@@ -168,6 +185,7 @@ Plan import::read_plan(const Json& document) {
   };
   read_feeds("feeds", plan.feeds);
   read_feeds("states", plan.states);
+  if (const auto states = document.find("states")) expect_copied(states->elements(), plan);
   if (const auto released = document.find("released")) {
     for (const Json& output : released->elements()) plan.released.push_back(output.index());
   }

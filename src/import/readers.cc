@@ -73,6 +73,9 @@ void add_states(Graph& graph, const std::vector<StateNames>& states) {
   for (const StateNames& state : states) {
     graph.ties.push_back({find_named(graph, graph.subgraphs[0].outputs, state.output, "output"),
                           find_named(graph, graph.subgraphs[0].inputs, state.input, "input")});
+    if (const TensorId input = graph.ties.back().input; graph.tensors[input].kind == TensorKind::state)
+      throw Error(describe(graph, input),
+                  "is tied to a state, but is a variable that the model keeps for itself");
   }
 }
 

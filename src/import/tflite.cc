@@ -24,6 +24,7 @@
 #include "import/tflite_tables.h"
 #include "import/tflite_variables.h"
 #include "operators/facts.h"
+#include "operators/states.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -424,6 +425,7 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
   add_states(result.graph, options.states);
   add_scratch(result.graph, options.scratch);
   validate(result.graph);
+  add_note(operators::settle_states(result.graph), result.note);
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/ties.h"
 #include "stowage/error.h"
 
 namespace stowage::lifetime {
@@ -128,10 +129,10 @@ class UsesOfSteps {
 
   Uses run() {
     const auto end = static_cast<Position>(steps_.size());
-    for (const TensorId input : graph_.subgraphs[0].inputs) start(input, 0, 1);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (graph_.tensors[t].kind == TensorKind::state) start(t, 0, uses_.end);
     }
+    for (const TensorId input : graph_.subgraphs[0].inputs) start(input, 0, 1);
     run(0, 0, end);
     for (const TensorId output : graph_.subgraphs[0].outputs) hold(output, uses_.end);
     return std::move(uses_);
@@ -245,7 +246,8 @@ std::vector<Residence> residences_of(const Graph& graph, const Uses& uses, Io io
       residences[t] = Residence::nowhere;
     }
   }
-  for (const StateTie& tie : graph.ties) residences[tie.input] = residences[tie.output] = Residence::state;
+  for (const StateTie& tie : model::ties_in_place(graph))
+    residences[tie.input] = residences[tie.output] = Residence::state;
   return residences;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/ties.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -111,7 +112,7 @@ void add_ties(const Graph& graph, const std::vector<std::vector<TensorId>>& capt
              return std::binary_search(captures[body].begin(), captures[body].end(), tensor);
            });
   };
-  for (const StateTie& tie : graph.ties) {
+  for (const StateTie& tie : model::ties_in_place(graph)) {
     const auto writes = [&](const Operator& op) {
       return std::find(op.outputs.begin(), op.outputs.end(), std::optional(tie.output)) != op.outputs.end();
     };

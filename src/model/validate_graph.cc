@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "model/ties.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
 
@@ -357,15 +358,18 @@ void check_ties(const Graph& graph) {
     }
     for (const TensorId tensor : {tie.output, tie.input}) {
       const TensorKind kind = graph.tensors[tensor].kind;
-      if (is_constant(kind) || kind == TensorKind::state || kind == TensorKind::scratch) {
+      const bool is_variable = kind == TensorKind::state && tensor == tie.output;
+      if (is_constant(kind) || is_variable || kind == TensorKind::scratch) {
         throw Error(describe(graph, tensor), fmt::format("is tied to a state but of kind {}", name_of(kind)));
       }
     }
     if (tie.input == tie.output) throw Error(describe(graph, tie.input), "is tied to itself");
-    if (output.bytes != input.bytes) {
-      throw Error(describe(graph, tie.output),
-                  fmt::format("is {} bytes but the state it becomes, {}, is {}", output.bytes,
-                              describe(graph, tie.input), input.bytes));
+    if (!model::may_be_one_state(output, input)) {
+      throw Error(
+          describe(graph, tie.output),
+          fmt::format("is {} bytes but the state it becomes, {}, is {}; expected as many, or one type and "
+                      "shapes that differ along one axis",
+                      output.bytes, describe(graph, tie.input), input.bytes));
     }
     for (const TensorId tensor : {tie.output, tie.input}) {
       if (is_tied[tensor]) throw Error(describe(graph, tensor), "is tied to more than one state");

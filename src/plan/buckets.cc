@@ -204,7 +204,7 @@ class SharedPlaces {
         if (buffer.kind != TensorKind::state || std::ranges::find(ids_, id) != ids_.end()) continue;
         throw UsageError(
             fmt::format("state {} has {} bytes at {}, and other bytes or memory at other sizes: it cannot "
-                        "stay when the sizes change; give its sizes as one number",
+                        "stay when the sizes change; give its sizes as one number, or as a range",
                         base::quoted(id), buffer.size, in_words(buckets_.all[i].sizes)));
       }
     }

@@ -21,6 +21,7 @@
 
 #include "base/checked.h"
 #include "base/unique_names.h"
+#include "model/ties.h"
 
 namespace stowage::plan {
 namespace {
@@ -59,6 +60,7 @@ class Composer {
     for (std::size_t m = 0; m < networks_.size(); ++m) add_network(m);
     for (const KeptOutput& kept : passing_.kept) keep(kept);
     for (const share::SharedState& state : passing_.states) share(state);
+    for (std::size_t m = 0; m < networks_.size(); ++m) note_copied(m);
     for (const share::ResolvedFeed& feed : passing_.feeds)
       result_.feeds.push_back({index_of(feed.output), index_of(feed.input)});
     for (const ModelTensor& output : passing_.released) result_.released.push_back(index_of(output));
@@ -200,8 +202,13 @@ class Composer {
       result_.states.push_back({index_of(feed.output), index_of(feed.input)});
     const ModelTensor first = state.becomes.front().input;
     const Tensor& tensor = result_.tensors[index_of(first)].tensor;
-    if (tensor.bytes == 0) return;
-    const Bytes size = base::align_up(tensor.bytes, alignment_);
+    Bytes bytes = 0;
+    for (const share::ResolvedFeed& feed : state.becomes) {
+      for (const ModelTensor& it : {feed.output, feed.input})
+        bytes = std::max(bytes, result_.tensors[index_of(it)].tensor.bytes);
+    }
+    if (bytes == 0) return;
+    const Bytes size = base::align_up(bytes, alignment_);
     Buffer buffer{.id = unique_id(first.model, tensor.name),
                   .size = size,
                   .alignment = alignment_,
@@ -218,15 +225,26 @@ class Composer {
       const Lifetime all = moved({0, networks_[user.model].end}, user.model, 0);
       Lifetime read = all;
       Lifetime wrote = all;
-      if (!networks_[user.model].is_by_rows) narrow(user, read, wrote);
+      if (!networks_[user.model].is_by_rows && !user.is_copied) narrow(user, read, wrote);
       if (written != nullptr) written->life.upper = std::max(written->life.upper, all.lower + 1);
       if (written == nullptr) read.lower = 0;
       read.upper = std::max(read.upper, all.lower + 1);  // it may be written over at the first step
-      if (user.input) hold({user.model, *user.input}, read);
-      if (user.output) written = hold({user.model, *user.output}, {wrote.lower, all.upper});
+      View* const held = user.input ? hold({user.model, *user.input}, read) : nullptr;
+      if (user.is_copied)
+        written = held;  // from when its model has run
+      else if (user.output)
+        written = hold({user.model, *user.output}, {wrote.lower, all.upper});
     }
     written->life.upper = timeline_.end_of(0);
     result_.buffers.push_back(std::move(buffer));
+  }
+
+  /// The plan names new states that are copied, also those of one network.
+  void note_copied(std::size_t m) {
+    for (const StateTie& tie : model::copied_ties(networks_[m].network.graph)) {
+      const Feed state{index_of({m, tie.output}), index_of({m, tie.input})};
+      if (std::ranges::find(result_.states, state) == result_.states.end()) result_.states.push_back(state);
+    }
   }
 
   /// To when operators read the old value of a state, and when they have written the new one. In one network, the new

@@ -20,6 +20,7 @@
 
 #include "base/checked.h"
 #include "base/union_find.h"
+#include "model/ties.h"
 #include "pack/placing.h"
 
 namespace stowage::plan {
@@ -38,7 +39,7 @@ base::UnionFind classes_of(const Graph& graph) {
       for (const ByteCopy& copy : op.copies) classes.join(*op.inputs[copy.input], *op.outputs[copy.output]);
     }
   }
-  for (const StateTie& tie : graph.ties) classes.join(tie.output, tie.input);
+  for (const StateTie& tie : model::ties_in_place(graph)) classes.join(tie.output, tie.input);
   return classes;
 }
 

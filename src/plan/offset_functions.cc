@@ -26,6 +26,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "model/size_terms.h"
+#include "model/ties.h"
 #include "pack/life.h"
 #include "pack/placing.h"
 #include "plan/draft.h"
@@ -63,6 +64,19 @@ void expect_plan_of_one(const Plan& plan) {
   const bool has_pins =
       std::ranges::any_of(plan.buffers, [](const Buffer& it) { return it.pinned.has_value(); });
   if (has_pins) reject("tensors whose offsets are given");
+}
+
+/// The next run may have other sizes, and begins with the state of this one.
+void expect_state_stays(const Graph& graph) {
+  for (const StateTie& tie : graph.ties) {
+    if (!is_open(graph.tensors[tie.output]) && !is_open(graph.tensors[tie.input])) continue;
+    if (!model::is_copied(graph, tie) && are_open_alike(graph.tensors[tie.output], graph.tensors[tie.input]))
+      continue;
+    throw UsageError(fmt::format(
+        "--offsets symbolic: {} is state that grows (--state), and would lie elsewhere in the next run; "
+        "plan the range without --offsets symbolic, which gives it one place",
+        describe(graph, tie.input)));
+  }
 }
 
 [[noreturn]] void reject_other_tensors() {
@@ -433,6 +447,7 @@ FoundFunctions find_offset_functions(const Plan& plan, const Graph& range, std::
                                      const ReadAtSizes& read, const SolveOptions& options,
                                      HeldAgainst held_against) {
   expect_plan_of_one(plan);
+  expect_state_stays(range);
   if (symbols.empty())
     throw UsageError("--offsets symbolic needs a range of sizes, for instance --dim n=1..512");
   const bool is_each = held_against == HeldAgainst::each;

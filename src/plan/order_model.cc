@@ -23,6 +23,7 @@
 
 #include "alias/results.h"
 #include "base/checked.h"
+#include "model/ties.h"
 #include "operators/facts.h"
 
 namespace stowage::plan {
@@ -133,7 +134,7 @@ class OrderModels::Maker {
   void add_ties() {
     std::vector<std::size_t> positions(model_.own.size());
     for (std::size_t at = 0; at < model_.own.size(); ++at) positions[model_.own[at]] = at;
-    for (const StateTie& tie : models_.graph_.ties) {
+    for (const StateTie& tie : model::ties_in_place(models_.graph_)) {
       const auto writer = writer_of(tie.output);
       if (!writer) continue;
       for (const std::size_t reader : readers_of(tie.input)) {
@@ -169,12 +170,14 @@ class OrderModels::Maker {
   [[nodiscard]] Bytes bytes_of_states() const {
     Bytes bytes = 0;
     const auto add = [&](TensorId tensor) {
-      bytes += base::align_up(models_.graph_.tensors[tensor].bytes, models_.options_.alignment);
+      bytes += base::align_up(model::bytes_of_variable(models_.graph_, tensor), models_.options_.alignment);
     };
+    std::set<TensorId> kept;
     for (TensorId t = 0; t < models_.graph_.tensors.size(); ++t) {
-      if (models_.is_state(t) && models_.options_.keeps_state) add(t);
+      if (models_.is_state(t) && models_.options_.keeps_state) kept.insert(t);
     }
-    for (const StateTie& tie : models_.graph_.ties) add(tie.input);
+    for (const StateTie& tie : models_.graph_.ties) kept.insert(tie.input);
+    std::ranges::for_each(kept, add);
     return bytes;
   }
 

@@ -200,6 +200,12 @@ void Home::note(std::size_t value, const PlacedPart& at) {
     device_->contents().add(bytes.at, bytes.size, {value, bytes.offset, device_->step()});
 }
 
+PlacedPart Home::find_state(TensorId input, Bytes size, const std::string& who) const {
+  if (size == 0) return {};
+  const View& view = planned(input).views.front();
+  return {{.at = bytes_in(view.buffer, view.offset, size, who), .size = size}};
+}
+
 PlacedPart Home::find_sums(const Sums& sums, Bytes size, const std::string& who) const {
   return {{.at = bytes_in(sums.buffer, sums.offset, size, "the sums of " + who), .size = size}};
 }

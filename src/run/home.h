@@ -70,6 +70,9 @@ class Home {
   /// The part is there now, in bytes that were overwritten or are in place.
   void wrote(const TensorPart& part, const PlacedPart& at);
 
+  /// The bytes of the state that the input is, as many as these, of a plan that has a place for it.
+  [[nodiscard]] PlacedPart find_state(TensorId input, Bytes size, const std::string& who) const;
+
   /// The place of an operator's sums.
   [[nodiscard]] PlacedPart find_sums(const Sums& sums, Bytes size, const std::string& who) const;
   /// Throws RunFault unless the sums are still there.

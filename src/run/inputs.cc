@@ -150,7 +150,9 @@ std::vector<std::byte> value_of(const Network& network, TensorId tensor, const A
   const std::span<const std::byte> stored = network.input.constants.of(tensor);
   if (it.kind == TensorKind::state && !stored.empty()) return {stored.begin(), stored.end()};
   std::vector<std::byte> bytes(static_cast<std::size_t>(it.bytes));
-  if (it.kind != TensorKind::state) fill_random_input(bytes, it.dtype, it.name, seed);
+  const std::vector<StateTie>& ties = network.graph().ties;
+  const bool is_tied = std::ranges::find(ties, tensor, &StateTie::input) != ties.end();
+  if (it.kind != TensorKind::state || is_tied) fill_random_input(bytes, it.dtype, it.name, seed);
   return bytes;
 }
 

@@ -41,16 +41,34 @@ void Interpreter::take(TensorId input, Interpreter& from, TensorId output) {
   const auto size = static_cast<std::size_t>(graph().tensors[input].bytes);
   if (from.machine_.is_constant(output)) return give(input, from.program().constants[output].first(size));
   const TensorPart there{.tensor = output};
-  const TensorPart here{.tensor = input};
-  machine_.resume("the feed of " + setting_.home.describe(here));
+  machine_.resume("the feed of " + setting_.home.describe({.tensor = input}));
   from.machine_.resume(machine_.who());
   const PlacedPart read = from.machine_.find_written(there);
+  from.machine_.compare(there, read, "passed to");
+  take_from(read, input, from, output);
+}
+
+void Interpreter::take(TensorId input, Interpreter& from, TensorId output, const PlacedPart& copied) {
+  machine_.resume("the feed of " + setting_.home.describe({.tensor = input}));
+  from.setting_.home.expect_there({.tensor = output}, copied, machine_.who());
+  take_from(copied, input, from, output);
+}
+
+void Interpreter::take_from(const PlacedPart& read, TensorId input, Interpreter& from, TensorId output) {
+  const TensorPart there{.tensor = output};
+  const TensorPart here{.tensor = input};
+  const Bytes given = from.graph().tensors[output].bytes;
+  const Bytes wanted = graph().tensors[input].bytes;
+  if (given != wanted)
+    throw Error(
+        "", fmt::format("{} has {} bytes at these sizes, and {}, which it follows, {}; a round of several "
+                        "models needs sizes at which they are equal",
+                        setting_.home.describe(here), wanted, from.setting_.home.describe(there), given));
   const PlacedPart place = machine_.room(here);
   const bool is_outside = setting_.home.is_outside(input) && from.setting_.home.is_outside(output);
   if (!is_outside && !is_same_place(place, read))
     throw RunFault{fmt::format("{} is fed by {}, but lies elsewhere", setting_.home.describe(here),
                                from.setting_.home.describe(there))};
-  from.machine_.compare(there, read, "passed to");
   const std::vector<std::byte> value = bytes_of(read);
   // What the plan made: sums of rows may differ a little from what the writer's reference made.
   if (own() != nullptr) setting_.reference->give(input, value);
@@ -59,6 +77,17 @@ void Interpreter::take(TensorId input, Interpreter& from, TensorId output) {
   } else {
     machine_.wrote(here, place);
   }
+}
+
+PlacedPart Interpreter::copy_state(TensorId output, TensorId input) {
+  const TensorPart part{.tensor = output};
+  const std::vector<std::byte> value = read(output);
+  const PlacedPart place = setting_.home.find_state(input, static_cast<Bytes>(value.size()),
+                                                    "the new state " + setting_.home.describe(part));
+  if (!value.empty()) std::ranges::copy(value, place.front().at);
+  setting_.home.overwrite(place);
+  setting_.home.wrote(part, place);
+  return place;
 }
 
 void Interpreter::run(const std::vector<Call>& calls) {

@@ -32,6 +32,10 @@ class Interpreter {
   /// Passes the output of a model that ran to an input of this one. In the plan both must have the same
   /// place.
   void take(TensorId input, Interpreter& from, TensorId output);
+  /// The same for an output that was copied to the place of a state.
+  void take(TensorId input, Interpreter& from, TensorId output, const PlacedPart& copied);
+  /// Copies a new state to the place of the old one, which may be smaller. Returns that place.
+  PlacedPart copy_state(TensorId output, TensorId input);
 
   /// Throw RunFault, Interrupted, and Error for data that an operator cannot process.
   void run(const std::vector<Call>& calls);
@@ -63,6 +67,7 @@ class Interpreter {
  private:
   [[nodiscard]] Interpreter* own() const;
   [[nodiscard]] std::string describe(const Call& call) const;
+  void take_from(const PlacedPart& read, TensorId input, Interpreter& from, TensorId output);
   [[nodiscard]] Task task_of(const Call& call);
 
   Setting setting_;

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "model/multiplies.h"
+#include "operators/states.h"
 #include "run/reference.h"
 #include "run/sizes.h"
 #include "stowage/error.h"
@@ -251,9 +252,10 @@ bool Machine::may_write_over(const Task& task, const Operand& input, const Opera
   const Operator& own = op(task);
   const bool is_updated = in_place_output(graph(), own, input.index) == own.outputs[output.index];
   if (task.way == nullptr) {
-    return is_same_place(input.at, output.at) &&
-           (is_updated || (updates_in_place(own, input.index) &&
-                           is_tied(graph(), *own.inputs[input.index], *own.outputs[output.index])));
+    if (is_updated) return is_same_place(input.at, output.at);
+    return is_tied(graph(), *own.inputs[input.index], *own.outputs[output.index]) && is_dense(input.at) &&
+           is_dense(output.at) && input.at.front().at == output.at.front().at &&
+           operators::may_write_over_state(graph(), own, input.index, *own.outputs[output.index]);
   }
   const RowRead* const read = row_read(task.way->axis, input.index);
   if (read == nullptr) return false;

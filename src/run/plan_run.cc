@@ -28,6 +28,7 @@
 
 #include "base/text.h"
 #include "check/states.h"
+#include "model/ties.h"
 #include "run/output_check.h"
 #include "run/reference.h"
 #include "stowage/error.h"
@@ -133,7 +134,7 @@ void PlanRun::give_states() {
     const std::vector<Tensor>& tensors = resident->model.program->graph->tensors;
     for (TensorId t = 0; t < tensors.size(); ++t) {
       const bool is_shared = old_states_.contains(device_.first_tensor_of(m) + t);
-      if (is_shared || tensors[t].kind == TensorKind::state)
+      if (is_shared || (tensors[t].kind == TensorKind::state && !source_of(m, t)))
         resident->interpreter->give(t, resident->model.value(t));
     }
   }
@@ -209,8 +210,10 @@ void PlanRun::begin_again(std::size_t clock) {
     const Graph& graph = *before->model.program->graph;
     now.before = std::move(before->outputs);
     const auto go_on = [&](TensorId input, TensorId output) {
-      now.interpreter->take(input, *before->interpreter, output);
-      now.states[input] = before->interpreter->read(output);
+      take_value(now, input, *before, output);
+      const auto copied = copied_.find(device_.first_tensor_of(m) + output);
+      now.states[input] =
+          copied == copied_.end() ? before->interpreter->read(output) : bytes_of(copied->second);
     };
     std::set<TensorId> tied;
     for (const StateTie& tie : graph.ties) {
@@ -252,7 +255,25 @@ void PlanRun::take_step(Resident& resident, const Event& event) {
   } else if (copy != nullptr) {
     resident.interpreter->run(*copy);
   }
-  if (++resident.steps_done == table_.steps_of[event.model]) read_outputs(event.model, When::released);
+  if (++resident.steps_done != table_.steps_of[event.model]) return;
+  read_outputs(event.model, When::released);
+  copy_states(event.model);
+}
+
+void PlanRun::copy_states(std::size_t model) {
+  const Resident& resident = *residents_[model];
+  for (const StateTie& tie : model::copied_ties(*resident.model.program->graph)) {
+    copied_[device_.first_tensor_of(model) + tie.output] =
+        resident.interpreter->copy_state(tie.output, tie.input);
+  }
+}
+
+void PlanRun::take_value(Resident& resident, TensorId input, Resident& from, TensorId tensor) {
+  const auto copied = copied_.find(device_.first_tensor_of(from.home.model()) + tensor);
+  if (copied == copied_.end())
+    resident.interpreter->take(input, *from.interpreter, tensor);
+  else
+    resident.interpreter->take(input, *from.interpreter, tensor, copied->second);
 }
 
 void PlanRun::begin_model(std::size_t model) {
@@ -261,13 +282,13 @@ void PlanRun::begin_model(std::size_t model) {
   std::set<TensorId> given;
   for (const TensorId input : graph.subgraphs[0].inputs) {
     const TensorKind kind = graph.tensors[input].kind;
-    if (kind == TensorKind::weight || kind == TensorKind::state || !given.insert(input).second) continue;
+    if (kind == TensorKind::weight || !given.insert(input).second) continue;
+    if (kind == TensorKind::state && !source_of(model, input)) continue;
     if (old_states_.contains(device_.first_tensor_of(model) + input) || resident.states.contains(input))
       continue;
     if (const auto source = source_of(model, input)) {
       const std::size_t from = plan_.tensors[*source].model;
-      resident.interpreter->take(input, *residents_[from]->interpreter,
-                                 *source - device_.first_tensor_of(from));
+      take_value(resident, input, *residents_[from], *source - device_.first_tensor_of(from));
     } else {
       resident.interpreter->give(input, resident.model.value(input));
     }

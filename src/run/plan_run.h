@@ -64,6 +64,10 @@ class PlanRun {
   void read_outputs_of(std::size_t clock);
   void take_step(Resident& resident, const Event& event);
   void begin_model(std::size_t model);
+  /// Copies new states that are copied, when the model has run.
+  void copy_states(std::size_t model);
+  /// The input gets the value of a tensor of another model, or of the same one before.
+  void take_value(Resident& resident, TensorId input, Resident& from, TensorId tensor);
   [[nodiscard]] std::unique_ptr<Resident> resident_of(std::size_t model);
   /// When the caller reads an output.
   enum class When : std::uint8_t { released, at_the_end };
@@ -83,6 +87,7 @@ class PlanRun {
   std::map<std::size_t, std::size_t> sources_{};  ///< Per fed input, and per input that is state.
   std::set<std::size_t> old_states_{};            ///< Inputs that have what was there before the run.
   std::set<std::size_t> taken_{};                 ///< Outputs that the caller reads when their model has run.
+  std::map<std::size_t, PlacedPart> copied_{};    ///< Per new state that is copied: to where, last.
   bool is_done_ = false;
 };
 

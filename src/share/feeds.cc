@@ -11,6 +11,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "model/ties.h"
 #include "stowage/error.h"
 
 namespace stowage::share {
@@ -88,10 +89,13 @@ ResolvedFeed resolve_names(const std::string& option, const FeedNames& names,
                           find(flag, names.input, End::input, networks)};
   const Tensor& output = networks[feed.output.model].graph.tensors[feed.output.tensor];
   const Tensor& input = networks[feed.input.model].graph.tensors[feed.input.tensor];
-  if (output.dtype != input.dtype || output.bytes != input.bytes) {
-    throw UsageError(fmt::format("{}: an output of {} bytes of {} cannot be an input of {} bytes of {}", flag,
-                                 output.bytes, stowage::name_of(output.dtype), input.bytes,
-                                 stowage::name_of(input.dtype)));
+  const bool is_state = option == "--state";
+  const bool do_fit = is_state ? model::may_be_one_state(output, input) : output.bytes == input.bytes;
+  if (output.dtype != input.dtype || !do_fit) {
+    throw UsageError(
+        fmt::format("{}: an output of {} bytes of {} cannot be an input of {} bytes of {}{}", flag,
+                    output.bytes, stowage::name_of(output.dtype), input.bytes, stowage::name_of(input.dtype),
+                    is_state ? "; expected one size, or shapes that differ along one axis" : ""));
   }
   return feed;
 }
@@ -197,7 +201,7 @@ class Keeper {
     const Graph& graph = networks_[it.model].graph;
     const TensorKind kind = graph.tensors[it.tensor].kind;
     return is_constant(kind) || kind == TensorKind::state || shared_.contains(it) ||
-           std::any_of(graph.ties.begin(), graph.ties.end(), [&](const StateTie& tie) {
+           std::ranges::any_of(model::ties_in_place(graph), [&](const StateTie& tie) {
              return tie.output == it.tensor || tie.input == it.tensor;
            });
   }

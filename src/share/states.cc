@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "base/union_find.h"
+#include "model/ties.h"
 #include "stowage/error.h"
 
 namespace stowage::share {
@@ -79,9 +80,10 @@ void check_user(const StateUser& user, const NamedGraph& network, const Stage& s
   for (const std::optional<TensorId> tensor : {user.input, user.output}) {
     if (!tensor) continue;
     const std::string name = name_of(network, *tensor);
-    if (is_among(graph.subgraphs[0].inputs, *tensor) && is_among(graph.subgraphs[0].outputs, *tensor))
+    if (!user.is_copied && is_among(graph.subgraphs[0].inputs, *tensor) &&
+        is_among(graph.subgraphs[0].outputs, *tensor))
       throw UsageError(fmt::format("--state: {} is an input and an output of its model, expected one", name));
-    if (graph.tensors[*tensor].kind == TensorKind::state)
+    if (graph.tensors[*tensor].kind == TensorKind::state && !user.is_copied)
       throw UsageError(fmt::format("--state: {} is a variable that its model keeps for itself", name));
     if (!graph.tensors[*tensor].value.empty())
       throw UsageError(fmt::format("--state: {} has the same value in every run (--value)", name));
@@ -145,8 +147,13 @@ std::vector<SharedState> resolve_states(std::span<const FeedNames> states,
     SharedState& state = resolved.emplace_back();
     state.becomes = std::move(found.becomes);
     for (const auto& [model, user] : found.users) {
-      check_user(user, networks[model], timeline.stage_of(model));
       state.users.push_back(user);
+      const Graph& graph = networks[model].graph;
+      const auto is_own = [&, own = user](const StateTie& tie) {
+        return own.output == tie.output && own.input == tie.input;
+      };
+      state.users.back().is_copied = std::ranges::any_of(model::copied_ties(graph), is_own);
+      check_user(state.users.back(), networks[model], timeline.stage_of(model));
     }
     std::ranges::sort(state.users, {}, [&](const StateUser& user) { return timeline.rank_of(user.model); });
     check_order(state, networks, timeline);
@@ -157,7 +164,10 @@ std::vector<SharedState> resolve_states(std::span<const FeedNames> states,
 std::set<ModelTensor> tensors_of(std::span<const SharedState> states) {
   std::set<ModelTensor> tensors;
   for (const SharedState& state : states) {
-    for (const ResolvedFeed& feed : state.becomes) tensors.insert({feed.output, feed.input});
+    for (const StateUser& user : state.users) {
+      if (user.input) tensors.insert({user.model, *user.input});
+      if (user.output && !user.is_copied) tensors.insert({user.model, *user.output});
+    }
   }
   return tensors;
 }

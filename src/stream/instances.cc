@@ -14,9 +14,12 @@
 
 #include "stream/instances.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/checked.h"
+#include "model/ties.h"
 #include "operators/facts.h"
 #include "stowage/error.h"
 #include "stream/bodies.h"
@@ -504,6 +507,12 @@ class Reading {
 }  // namespace
 
 std::string obstacle_to_streaming(const Graph& graph) {
+  for (const StateTie& tie : graph.ties) {
+    const bool grows = graph.tensors[tie.output].bytes != graph.tensors[tie.input].bytes;
+    if (!grows && !model::is_copied(graph, tie)) continue;
+    return fmt::format("{} is state (--state) that {}, and such state is for whole operators",
+                       describe(graph, tie.input), grows ? "grows" : "is copied when its model has run");
+  }
   for (const stowage::Operator& op : graph.subgraphs[0].operators) {
     for (const auto& operands : {op.inputs, op.outputs}) {
       for (const auto& t : operands) {

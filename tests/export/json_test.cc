@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "long_tests.h"
+#include "operators/states.h"
 #include "oracle/random_graph.h"
 #include "oracle/random_problem.h"
 #include "process.h"
@@ -373,6 +374,7 @@ TEST(Json, GraphsComeBackAsTheyWere) {
     const bool is_odd = seed % 2 == 1;
     Graph graph = oracle::random_graph(seed, {.has_ties = seed % 4 == 0, .repeats_names = is_odd});
     if (graph.name.empty()) graph.name = "graph";  // as the file is called
+    (void)operators::settle_states(graph);         // as reading does
     const std::string text = json_of(graph);
     Graph again = read_graph(text);
     validate(again);
