@@ -9,6 +9,7 @@
 
 #include "generate/text.h"
 #include "model/ties.h"
+#include "stowage/error.h"
 
 namespace stowage::generate {
 namespace {
