@@ -261,7 +261,12 @@ ExitStatus generate_buckets(const GenerateCommand& command, const std::optional<
     throw UsageError("--dim gives several sizes: C for these is generated for one model");
   if (!command.given_values.empty())
     throw UsageError("--input gives the values of one size, and --dim gives several");
-  const ModelTexts texts = given ? command.model : with_sizes(command.model, {});
+  for (const std::string& text : command.model.dims) {
+    const std::string name = parse_assignment("--dim", text).first;
+    if (given && given->all.at(0).sizes.contains(name))
+      throw UsageError(
+          fmt::format("--plan has a plan for each size of {}: leave out --dim {}", base::quoted(name), text));
+  }
   const GenerateOptions wanted = options_of(command, options, c_name_of(parse_models(command.inputs)[0].name),
                                             hashes_of(command.inputs));
   if (options.stream) suit_kernels(command.plan, wanted.kernels, *options.stream);
@@ -269,7 +274,7 @@ ExitStatus generate_buckets(const GenerateCommand& command, const std::optional<
       given ? std::ranges::any_of(given->all, [](const Bucket& it) { return is_streamed(it.plan); })
             : options.stream.has_value();
   const auto read = [&](const BucketSizes& sizes) {
-    Network network = std::move(read_networks(command.inputs, with_sizes(texts, sizes))[0]);
+    Network network = std::move(read_networks(command.inputs, with_sizes(command.model, sizes))[0]);
     if (!given || wanted.kernels != CKernels::portable || has_scratch(given->all[0].plan))
       add_scratch_of_kernels(network, wanted.kernels, is_by_rows, wanted.externs);
     if (!given && is_by_rows) run_carriers_whole(network, wanted.externs);

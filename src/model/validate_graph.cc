@@ -364,11 +364,11 @@ void check_ties(const Graph& graph) {
       }
     }
     if (tie.input == tie.output) throw Error(describe(graph, tie.input), "is tied to itself");
-    if (!model::may_be_one_state(output, input)) {
+    if (!model::may_be_one_state(output, input) || output.bytes < input.bytes) {
       throw Error(
           describe(graph, tie.output),
-          fmt::format("is {} bytes but the state it becomes, {}, is {}; expected as many, or one type and "
-                      "shapes that differ along one axis",
+          fmt::format("is {} bytes but the state it becomes, {}, is {}; expected as many, or more along one "
+                      "axis",
                       output.bytes, describe(graph, tie.input), input.bytes));
     }
     for (const TensorId tensor : {tie.output, tie.input}) {

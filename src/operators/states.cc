@@ -63,7 +63,8 @@ bool begins_with(const Graph& graph, const Operator& op, std::size_t input, Tens
            it.size == read.bytes;
   };
   if (read.bytes < written.bytes && std::ranges::any_of(op.copies, is_all)) return true;
-  const bool joins = facts_of(op.type).facts.copies == copies::concat;  // it may have none, as sizes are open
+  const bool joins = op.outputs.size() == 1 &&
+                     facts_of(op.type).facts.copies == copies::concat;  // it may have none, as sizes are open
   return input == 0 && joins && differ_in_the_outermost(read, written);
 }
 

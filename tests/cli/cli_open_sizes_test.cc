@@ -384,8 +384,14 @@ TEST(CliOpenSizes, MayBeSeveral) {
   refused({"run", "net.onnx", "--plan", "plan.json", "--dim", "batch=1", "--dim", "seq=513"}, 2,
           "seq=513 is beyond the largest bucket, seq=512");
   refused({"report", "plan.json", "-o", "plan.html"}, 3, "has plans for several sizes (buckets)");
+  const ProcessResult generated =
+      run({"generate", "net.onnx", "--plan", "plan.json", "--dim", "batch=1", "-o", "c"});
+  EXPECT_EQ(generated.status, 0) << generated.errors;
+  expect_says(generated.output, {"arena         65536 bytes", "test         passed"});
   refused({"generate", "net.onnx", "--plan", "plan.json", "--dim", "batch=1", "--dim", "seq=128", "-o", "c"},
-          3, "has plans for several sizes (buckets)");
+          2, "--plan has a plan for each size of 'seq': leave out --dim seq=128");
+  refused({"generate", "net.onnx", "--dim", "seq=1,2", "--dim", "batch=1", "--input", "x=x.npy", "-o", "c"},
+          2, "--input gives the values of one size");
   refused({"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1,2", "-o", "plan.svg"}, 2,
           "written as JSON");
   const ProcessResult header =

@@ -39,7 +39,7 @@ TEST(Pairs, BoundsAreNeverAboveTheOptimumAndOftenAboveCuts) {
   std::size_t open = 0;
   std::size_t raised = 0;
   std::size_t proven = 0;
-  for_random_storages(700, [&](const Storage& storage, Choices& choices) {
+  for_random_storages(1400, [&](const Storage& storage, Choices& choices) {
     const Bytes optimum = naive_optimum(storage);
     const Storage plain = normalized(storage);
     const Order own = random_order(plain, choices);
