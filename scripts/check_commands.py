@@ -54,21 +54,38 @@ def field(number, content):
     return varint(8 * number + 2) + varint(len(content)) + content
 
 
-OPEN_SIZES = {"minilm_l3.onnx": ["batch_size", "sequence_length"], "keywords.onnx": ["n"], "stream_any_length.onnx": ["samples"]}
+OPEN_SIZES = {"minilm_l3.onnx": ["batch_size", "sequence_length"], "keywords.onnx": ["n"], "stream_any_length.onnx": ["samples"],
+              "encoder.onnx": ["seq"]}
+
+
+def node(kind, inputs, output, attributes=b""):
+    return field(1, b"".join(field(1, it) for it in inputs) + field(2, output) + field(4, kind) + attributes)
+
+
+def values(number, name, sizes):
+    """Inputs (11) or outputs (12) of float32, with 16 numbers for each of these sizes."""
+    shape = [field(1, field(2, it)) for it in sizes] + [field(1, field(1, 16))]
+    return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, b"".join(shape)))))
+
+
+def onnx_file(graph):
+    return field(1, 8) + field(7, graph + field(2, "net")) + field(8, field(2, 17))
 
 
 def open_model(names):
-    """ONNX: y = Relu(x) + Exp(Relu(x)), with sizes of these names, and 16 numbers for each."""
-    def node(kind, inputs, output):
-        return field(1, b"".join(field(1, it) for it in inputs) + field(2, output) + field(4, kind))
-
-    def value(number, name):
-        sizes = [field(1, field(2, it)) for it in names] + [field(1, field(1, 16))]
-        return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, b"".join(sizes)))))
-
+    """y = Relu(x) + Exp(Relu(x)), with sizes of these names."""
     nodes = node("Relu", ["x"], "a") + node("Exp", ["a"], "b") + node("Add", ["a", "b"], "y")
-    graph = nodes + field(2, "net") + value(11, "x") + value(12, "y")
-    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+    return onnx_file(nodes + values(11, "x", names) + values(12, "y", names))
+
+
+def decoder():
+    """Four caches that grow, and y = Exp(x)."""
+    axis = field(5, field(1, "axis") + field(3, 0) + field(20, 2))
+    graph = node("Exp", ["x"], "y") + values(11, "x", ["seq"]) + values(12, "y", ["seq"])
+    for name in ("k0", "v0", "k1", "v1"):
+        graph += node("Concat", [f"past_{name}", "x"], name, axis)
+        graph += values(11, f"past_{name}", ["past"]) + values(12, name, ["total"])
+    return onnx_file(graph)
 
 
 def put_files(folder, command):
@@ -87,6 +104,8 @@ def put_files(folder, command):
             place.symlink_to(found)
         elif name in OPEN_SIZES:
             place.write_bytes(open_model(OPEN_SIZES[name]))
+        elif name == "decode.onnx":
+            place.write_bytes(decoder())
         elif name.endswith(".tflite"):
             whole = DATA / "tflite/hello_world_int8.tflite"
             shutil.copy(whole if whole.exists() else ROOT / "fuzz/corpus/tflite/two_operators.tflite", place)
