@@ -44,8 +44,10 @@ RowTasks::RowTasks(Machine& machine, std::span<const Step> steps) : machine_(mac
       arriving_.try_emplace(own(it->tensor));
     if (const auto* const it = std::get_if<Leave>(&step);
         it != nullptr && tensors[it->tensor].model == model) {
+      const auto [leaving, is_new] = leaving_.try_emplace(own(it->tensor));
+      if (!is_new) continue;  // its bytes are made for the first of its rows
       const auto size = static_cast<std::size_t>(tensors[it->tensor].tensor.bytes);
-      leaving_.try_emplace(own(it->tensor), Leaving{std::vector<std::byte>(size), std::vector<bool>(size)});
+      leaving->second = {std::vector<std::byte>(size), std::vector<bool>(size)};
     }
   }
   machine.result().multiplies_of_network += multiplies_of(graph());
