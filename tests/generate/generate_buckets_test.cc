@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "c_packages.h"
 #include "generate/text.h"
 #include "onnx_models.h"
 #include "process.h"
@@ -19,7 +20,6 @@
 #include "stowage/error.h"
 #include "stowage/generate.h"
 #include "stowage/run.h"
-#include "temporary.h"
 
 namespace stowage {
 namespace {
@@ -109,23 +109,6 @@ std::string program(const std::string& content, const Buckets& buckets,
          calls + "  puts(\"as expected\");\n  return 0;\n}\n";
 }
 
-/// Compiles all of the package with this program under sanitizers, and runs it, and the tests of the package.
-testing::ProcessResult run_main(const Package& package, const std::string& main) {
-  const testing::TemporaryDirectory folder;
-  std::vector<std::string> arguments{"-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I.", "main.c"};
-  for (const GeneratedFile& file : package.files) {
-    folder.write(file.path, file.content);
-    if (file.path.ends_with(".c") && !file.path.ends_with("_test.c")) arguments.push_back(file.path);
-  }
-  folder.write("main.c", main);
-  arguments.insert(arguments.end(), {"-fsanitize=address,undefined", "-lm", "-o", "all"});
-  const auto compiled = testing::run_process("/usr/bin/gcc", arguments, {.directory = folder.path()});
-  if (compiled.status != 0) return compiled;
-  const auto made = testing::run_process("/usr/bin/make", {"test"}, {.directory = folder.path()});
-  if (made.status != 0) return made;
-  return testing::run_process((folder / "all").string(), {});
-}
-
 const std::vector<BucketSizes> three_sizes{
     {{"batch", 2}, {"seq", 40}}, {{"batch", 1}, {"seq", 5}}, {{"batch", 1}, {"seq", 64}}};
 
@@ -139,7 +122,7 @@ TEST(GenerateBuckets, RunTheSizeThatHoldsTheInput) {
   const Buckets buckets = buckets_of(content, three_sizes, {});
   const Package package = package_of(content, buckets);
   EXPECT_EQ(package.arena, memories_of(buckets)[0].peak);
-  const auto outcome = run_main(package, program(content, buckets, wanted_sizes));
+  const auto outcome = testing::run_with_main(package, program(content, buckets, wanted_sizes));
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
@@ -160,10 +143,11 @@ TEST(GenerateBuckets, ByRowsEachHasFunctionsOfItsOwn) {
   const Package package = package_of(content, buckets);
   EXPECT_EQ(package.files[0].content.find("net_run"), std::string::npos);
   EXPECT_NE(package.files[0].content.find("#include \"net_1_64.h\""), std::string::npos);
-  const auto outcome = run_main(package,
-                                "#include \"net.h\"\n#include <stdio.h>\nint main(void) {\n"
-                                "  int32_t sizes[] = {1, 6};\n  net_1_64_state state;\n  (void)state;\n"
-                                "  return net_bucket_for(sizes) == 1 ? puts(\"as expected\") < 0 : 1;\n}\n");
+  const auto outcome =
+      testing::run_with_main(package,
+                             "#include \"net.h\"\n#include <stdio.h>\nint main(void) {\n"
+                             "  int32_t sizes[] = {1, 6};\n  net_1_64_state state;\n  (void)state;\n"
+                             "  return net_bucket_for(sizes) == 1 ? puts(\"as expected\") < 0 : 1;\n}\n");
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 

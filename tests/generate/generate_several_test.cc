@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "c_packages.h"
 #include "generate/text.h"
 #include "pool_network.h"
 #include "process.h"
@@ -14,7 +15,6 @@
 #include "stowage/generate.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
-#include "temporary.h"
 
 namespace stowage {
 namespace {
@@ -87,23 +87,6 @@ std::string turns_program(const std::vector<std::byte>& input, const std::vector
          turn("a", "first") + turn("b", "second") + "  }\n" + end_of_program;
 }
 
-/// Compiles the package with this program under sanitizers, and runs it.
-testing::ProcessResult run_main(const Package& package, const std::string& main) {
-  const testing::TemporaryDirectory folder;
-  std::vector<std::string> arguments{"-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I.", "main.c"};
-  for (const GeneratedFile& file : package.files) {
-    folder.write(file.path, file.content);
-    if (file.path.ends_with(".c") && !file.path.ends_with("_test.c")) arguments.push_back(file.path);
-  }
-  folder.write("main.c", main);
-  arguments.insert(arguments.end(), {"-fsanitize=address,undefined", "-lm", "-o", "all"});
-  const auto compiled = testing::run_process("/usr/bin/gcc", arguments, {.directory = folder.path()});
-  if (compiled.status != 0) return compiled;
-  const auto made = testing::run_process("/usr/bin/make", {"test"}, {.directory = folder.path()});
-  if (made.status != 0) return made;
-  return testing::run_process((folder / "all").string(), {});
-}
-
 TEST(GenerateSeveral, OneFeedsTheOther) {
   const std::vector<Network> networks = two_networks();
   PlanOptions options;
@@ -119,7 +102,7 @@ TEST(GenerateSeveral, OneFeedsTheOther) {
   const std::string main = begin_of_program("pair", input, fed, run_with(networks[1], fed)) +
                            "  pair_a_run(at, input, first);\n  pair_b_run(at, NULL, second);\n" +
                            end_of_program;
-  const auto outcome = run_main(package, main);
+  const auto outcome = testing::run_with_main(package, main);
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
@@ -135,8 +118,8 @@ TEST(GenerateSeveral, TakeTurnsRowByRow) {
   EXPECT_NE(package.files[0].content.find(" *   pair_a | pair_b\n"), std::string::npos)
       << package.files[0].content;
   const std::vector<std::byte> input = some_input();
-  const auto outcome =
-      run_main(package, turns_program(input, run_with(networks[0], input), run_with(networks[1], input)));
+  const auto outcome = testing::run_with_main(
+      package, turns_program(input, run_with(networks[0], input), run_with(networks[1], input)));
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
@@ -176,7 +159,7 @@ TEST(GenerateSeveral, RunBetweenStepsOfAnother) {
       "      pauses++;\n    }\n  }\n"
       "  if (pauses != " +
       std::to_string(pauses) + ") return 4;\n" + end_of_program;
-  const auto outcome = run_main(package, main);
+  const auto outcome = testing::run_with_main(package, main);
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
@@ -203,14 +186,14 @@ TEST(GenerateSeveral, TheReadmeHasCodeThatCompilesAndRuns) {
   EXPECT_NE(readme.find("| pair_b | name in the model | type | shape |"), std::string::npos) << readme;
   const std::size_t code = readme.find("```c\n") + 5;
   const std::vector<std::byte> input = some_input();
-  const auto outcome =
-      run_main(package, readme.substr(code, readme.find("```", code) - code) +
-                            "#include <stdio.h>\n#include <string.h>\n" + array_text("input", input) +
-                            array_text("expected_first", run_with(networks[0], input)) +
-                            array_text("expected_second", run_with(networks[1], input)) +
-                            "static float first[90], second[90];\nint main(void) {\n"
-                            "  infer_pair_a(input, first);\n  infer_pair_b(input, second);\n" +
-                            end_of_program);
+  const auto outcome = testing::run_with_main(
+      package, readme.substr(code, readme.find("```", code) - code) +
+                   "#include <stdio.h>\n#include <string.h>\n" + array_text("input", input) +
+                   array_text("expected_first", run_with(networks[0], input)) +
+                   array_text("expected_second", run_with(networks[1], input)) +
+                   "static float first[90], second[90];\nint main(void) {\n"
+                   "  infer_pair_a(input, first);\n  infer_pair_b(input, second);\n" +
+                   end_of_program);
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 
@@ -234,7 +217,7 @@ TEST(GenerateSeveral, TheReadmeShowsHowModelsTakeTurns) {
            "(void *row) { memcpy(row, input + 15 * rows_of_" + model + "++, 60); }\nstatic void use_" + name +
            "(const void *row) { memcpy(" + output + " + 15 * results_of_" + model + "++, row, 60); }\n";
   };
-  const auto outcome = run_main(
+  const auto outcome = testing::run_with_main(
       package, code_from(0) + "#include <stdio.h>\n#include <string.h>\n" + array_text("input", input) +
                    array_text("expected_first", run_with(networks[0], input)) +
                    array_text("expected_second", run_with(networks[1], input)) +
@@ -265,7 +248,7 @@ TEST(GenerateSeveral, FeedModelsThatRunAtTheSameTime) {
       "  three_c_run(at, NULL, second);\n"
       "  three_b_run(at, NULL, first);\n" +
       end_of_program;
-  const auto outcome = run_main(package, main);
+  const auto outcome = testing::run_with_main(package, main);
   EXPECT_EQ(outcome.output, "as expected\n") << outcome.errors;
 }
 

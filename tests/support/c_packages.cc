@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "process.h"
+#include "temporary.h"
 
 namespace stowage::testing {
 namespace {
@@ -132,6 +132,22 @@ std::vector<std::string> Packages::run() const {
   for (auto& it : running)
     if (const std::string problem = it.get(); !problem.empty()) faults.push_back(problem);
   return faults;
+}
+
+ProcessResult run_with_main(const Package& package, const std::string& main) {
+  const TemporaryDirectory folder;
+  std::vector<std::string> arguments{"-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I.", "main.c"};
+  for (const GeneratedFile& file : package.files) {
+    folder.write(file.path, file.content);
+    if (file.path.ends_with(".c") && !file.path.ends_with("_test.c")) arguments.push_back(file.path);
+  }
+  folder.write("main.c", main);
+  arguments.insert(arguments.end(), {"-fsanitize=address,undefined", "-lm", "-o", "all"});
+  const auto compiled = run_process("/usr/bin/gcc", arguments, {.directory = folder.path()});
+  if (compiled.status != 0) return compiled;
+  const auto made = run_process("/usr/bin/make", {"test"}, {.directory = folder.path()});
+  if (made.status != 0) return made;
+  return run_process((folder / "all").string(), {});
 }
 
 }  // namespace stowage::testing

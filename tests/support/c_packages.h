@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "process.h"
 #include "stowage/generate.h"
 
 namespace stowage::testing {
@@ -35,5 +36,8 @@ class Packages {
   std::vector<std::string> names_{};
   std::vector<std::string> faults_{};  ///< Of what was added.
 };
+
+/// Compiles all of a package with this program under sanitizers, and runs the tests of the package, and the program.
+[[nodiscard]] ProcessResult run_with_main(const Package& package, const std::string& main);
 
 }  // namespace stowage::testing
