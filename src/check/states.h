@@ -39,7 +39,8 @@ using SharedState = std::vector<StateUser>;
 /// The tensors of all of them.
 [[nodiscard]] std::set<std::size_t> tensors_of_states(const Plan& plan);
 
-/// States join tensors of one type that are equal but for one axis, one input and one output of each model at most, that are not fed or released.
+/// States join tensors of one type that are equal but for one axis, one input and one output of each model at most, that
+/// are not fed or released.
 void check_states_form(const Plan& plan, Faults& faults);
 
 /// The tensors of a state have one place, which is reserved for them at all times, and models that run at the same time

@@ -66,7 +66,7 @@ void expect_plain_network(const Network& network, const Plan& plan) {
   });
   if (open == plan.tensors.end()) return;
   throw Error(describe(network.graph(), static_cast<TensorId>(open - plan.tensors.begin())),
-              "has an open size, but generated code has one size; give exact sizes, as N..N");
+              "has an open size, but generated code has one size; give exact sizes: N..N, or several, M,N");
 }
 
 /// Whether operands of an operator are in memory as one piece each, and its output is over none of the others.

@@ -7,6 +7,8 @@
 
 namespace stowage::model {
 
+// What ties say of a state: operators/states.cc decides which are in place, and which are copied.
+
 /// Whether the new state has bytes of its own, which the caller copies to the place of the old one when the model has
 /// run. The old state is then of kind state: no step changes it.
 [[nodiscard]] inline bool is_copied(const Graph& graph, const StateTie& tie) {

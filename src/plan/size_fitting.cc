@@ -8,8 +8,8 @@
 //     c        1   2   6   8  15  32        a*n
 //
 // For one size of another: a line; a quotient of a line with a small divisor, whose added number is bounded by every
-// result (floor((E + c) / n) = v says n*v - E <= c < n*v - E + n), or with one near the slope; a limit. Of two: a product or a sum, whose other
-// part is looked up by its results. Sums of three are tried last.
+// result (floor((E + c) / n) = v says n*v - E <= c < n*v - E + n), or with one near the slope; a limit. Of two: a product
+// or a sum, whose other part is looked up by its results. Sums of three are tried last.
 //
 // Cost: for each size that is looked for, readings * used sizes * divisors, and * used sizes again for sums of three.
 

@@ -28,8 +28,8 @@ struct SharedState {
 };
 
 /// Finds the states that `--state MODEL.OUTPUT=MODEL.INPUT` join. Throws UsageError unless tensors that are joined may be
-/// one state (model::may_be_one_state), each model has one input and one output of it at most, and models that run at the same time only
-/// read it.
+/// one state (model::may_be_one_state), each model has one input and one output of it at most, and models that run at the
+/// same time only read it.
 [[nodiscard]] std::vector<SharedState> resolve_states(std::span<const FeedNames> states,
                                                       std::span<const NamedGraph> networks,
                                                       const Timeline& timeline);
