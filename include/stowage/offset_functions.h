@@ -109,6 +109,10 @@ struct FoundFunctions {
   OffsetFunctionsReport report{};
 };
 
+/// Makes the copies of a network for a range whose places move with the sizes. In plans for it each tensor has one offset
+/// in its buffer, as functions and tables in C have.
+void keep_in_place(Graph& range);
+
 /// Finds functions for a plan that holds for all sizes of the ranges, as `range` was read. Sizes are found from about a hundred readings of
 /// the model, and held against others; that is evidence, not proof, unless the report says that it was every size.
 /// What lies above what is searched for all sizes at once, and is right whatever the sizes are. Throws Error where

@@ -144,6 +144,14 @@ struct Ring {
   bool operator==(const Ring&) const = default;
 };
 
+/// Bytes that grow with open extents of a network: `bytes` times the extents of all `symbols`.
+struct OpenBytes {
+  Bytes bytes = 0;                     ///< Not 0; may be negative.
+  std::vector<std::size_t> symbols{};  ///< Of OpenExtent; at least one, in ascending order. One may come twice.
+
+  bool operator==(const OpenBytes&) const = default;
+};
+
 /// Where a tensor is during a part of its live range. If several views of one tensor are live, operators use
 /// the one in the fastest memory. A view of a whole tensor has its elements in row-major order. A view of
 /// rows, or a ring, has them row by row, as if the axis of the rows were the first axis of the tensor. A view of
@@ -156,6 +164,9 @@ struct View {
   std::optional<RowRange> rows{};  ///< Its rows. None, and no ring: the whole tensor.
   /// Only this block of the tensor, and only its part of the rows: see Run::block.
   Rare<RowRange> block{};
+  /// Only of a whole tensor: the view moves with open extents of its network, and `offset` is that at the largest
+  /// ones. At others it begins earlier by as much as the sum of these is less than at the largest.
+  Rare<std::vector<OpenBytes>> moves{};
 
   bool operator==(const View&) const = default;
 };

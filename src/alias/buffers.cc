@@ -75,9 +75,14 @@ class BufferMaker {
     for (const Member& member : shared.members) {
       buffer.traffic = base::checked_add(buffer.traffic, traffic_of(member.tensor)).value_or(largest_value);
       for (const Lifetime& life : sharing_.lives[member.tensor])
-        result_.held.push_back({member.tensor, result_.buffers.size(), member.offset, life});
+        result_.held.push_back(
+            {member.tensor, result_.buffers.size(), member.offset, life, moves_of(member.tensor)});
     }
     result_.buffers.push_back(std::move(buffer));
+  }
+
+  [[nodiscard]] model::Motion moves_of(TensorId t) const {
+    return sharing_.moves.empty() ? model::Motion() : sharing_.moves[t];
   }
 
   /// The kind of the largest tensor, unless the buffer has bytes of an output or an input.
@@ -168,8 +173,10 @@ std::vector<PlannedTensor> planned_tensors(const Graph& graph, std::span<const H
   std::vector<PlannedTensor> tensors;
   tensors.reserve(graph.tensors.size());
   for (const Tensor& tensor : graph.tensors) tensors.push_back({model, tensor, {}});
-  for (const auto& [tensor, buffer, offset, life] : held)
-    tensors[tensor].views.push_back({buffer, offset, life, std::nullopt});
+  for (const auto& [tensor, buffer, offset, life, moves] : held) {
+    View& view = tensors[tensor].views.emplace_back(View{.buffer = buffer, .offset = offset, .life = life});
+    if (!moves.empty()) view.moves = moves;
+  }
   return tensors;
 }
 

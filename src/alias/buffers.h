@@ -6,6 +6,7 @@
 
 #include "alias/sharing.h"
 #include "lifetime/lives.h"
+#include "model/motions.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"
@@ -23,6 +24,7 @@ struct Held {
   std::size_t buffer = 0;  ///< Index in Buffers::buffers.
   Bytes offset = 0;        ///< In the buffer.
   Lifetime life{};
+  model::Motion moves{};  ///< With open extents; `offset` is that at the largest.
 };
 
 /// Buffers to place, and what they hold.

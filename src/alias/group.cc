@@ -25,23 +25,68 @@ namespace {
 
 using Contents = std::vector<std::vector<Fragment>>;
 
-std::vector<Fragment> itself(const Graph& graph, TensorId tensor) {
+std::vector<Fragment> itself(const Graph& graph, TensorId tensor, const MovingPlaces* places) {
   const Bytes bytes = graph.tensors[tensor].bytes;
   if (bytes == 0) return {};
-  return {{0, bytes, tensor, 0}};
+  return {{0, bytes, tensor, 0, 0, places != nullptr ? places->end_of(tensor) : 0}};
 }
 
-/// Appends the fragments of an input's part [from, from + size), moved to `to`.
-void append_part(const std::vector<Fragment>& input, const ByteCopy& copy, std::vector<Fragment>& output) {
-  auto fragment = std::upper_bound(input.begin(), input.end(), copy.from,
-                                   [](Bytes at, const Fragment& it) { return at < it.end; });
-  const Bytes end = copy.from + copy.size;
-  for (; fragment != input.end() && fragment->begin < end; ++fragment) {
-    const Bytes first = std::max(fragment->begin, copy.from);
-    const Bytes last = std::min(fragment->end, end);
-    output.push_back({copy.to + first - copy.from, copy.to + last - copy.from, fragment->source,
-                      fragment->source_begin + first - fragment->begin});
+/// Places that move, of a network in which some do; null: all stay.
+struct Moving {
+  const Graph& graph;
+  MovingPlaces* places = nullptr;
+
+  [[nodiscard]] bool is_never_behind(Bytes a, model::MotionId motion_of_a, Bytes b,
+                                     model::MotionId motion_of_b) const {
+    return places == nullptr ? a <= b : places->motions().is_never_behind(a, motion_of_a, b, motion_of_b);
   }
+};
+
+/// Appends the part of the fragment that a copy passes on, moved to `to`. False: it depends on the sizes which that is.
+bool append_part(const Fragment& fragment, const ByteCopy& copy, const MovingCopy& moves,
+                 const Moving& moving, std::vector<Fragment>& output) {
+  const Bytes end = copy.from + copy.size;
+  if (moving.is_never_behind(fragment.end, fragment.end_motion, copy.from, moves.from) ||
+      moving.is_never_behind(end, moves.from_end, fragment.begin, fragment.begin_motion))
+    return true;
+  Bytes first = fragment.begin;
+  model::MotionId first_motion = fragment.begin_motion;
+  if (!moving.is_never_behind(copy.from, moves.from, first, first_motion)) {
+    if (!moving.is_never_behind(first, first_motion, copy.from, moves.from)) return false;
+    first = copy.from;
+    first_motion = moves.from;
+  }
+  Bytes last = fragment.end;
+  model::MotionId last_motion = fragment.end_motion;
+  if (!moving.is_never_behind(last, last_motion, end, moves.from_end)) {
+    if (!moving.is_never_behind(end, moves.from_end, last, last_motion)) return false;
+    last = end;
+    last_motion = moves.from_end;
+  }
+  Fragment& part =
+      output.emplace_back(Fragment{copy.to + first - copy.from, copy.to + last - copy.from, fragment.source,
+                                   fragment.source_begin + first - fragment.begin});
+  if (moving.places == nullptr) return true;
+  model::Motions& motions = moving.places->motions();
+  const model::MotionId distance = motions.difference(moves.to, moves.from);
+  part.begin_motion = motions.sum(first_motion, distance);
+  part.end_motion = motions.sum(last_motion, distance);
+  part.origin_motion = motions.sum(fragment.origin_motion, distance);
+  return true;
+}
+
+/// Appends the fragments of an input's part [from, from + size), moved to `to`. False: that depends on the sizes.
+bool append_parts(const std::vector<Fragment>& input, const ByteCopy& copy, const MovingCopy& moves,
+                  const Moving& moving, std::vector<Fragment>& output) {
+  auto fragment = moving.places != nullptr
+                      ? input.begin()
+                      : std::upper_bound(input.begin(), input.end(), copy.from,
+                                         [](Bytes at, const Fragment& it) { return at < it.end; });
+  const Bytes end = copy.from + copy.size;
+  for (; fragment != input.end() && (moving.places != nullptr || fragment->begin < end); ++fragment) {
+    if (!append_part(*fragment, copy, moves, moving, output)) return false;
+  }
+  return true;
 }
 
 /// Joins adjacent fragments that continue each other in their source.
@@ -51,8 +96,10 @@ void join(std::vector<Fragment>& fragments) {
     if (count > 0) {
       Fragment& last = fragments[count - 1];
       if (last.source == fragment.source &&
-          last.source_begin + (last.end - last.begin) == fragment.source_begin) {
+          last.source_begin + (last.end - last.begin) == fragment.source_begin &&
+          last.end_motion == fragment.begin_motion && last.origin_motion == fragment.origin_motion) {
         last.end = fragment.end;
+        last.end_motion = fragment.end_motion;
         continue;
       }
     }
@@ -62,57 +109,80 @@ void join(std::vector<Fragment>& fragments) {
 }
 
 /// The fragments of an output, given its copies in rising order of their target.
-std::vector<Fragment> content_of(const Graph& graph, const Operator& op, std::size_t output,
-                                 std::span<const ByteCopy> copies, const Contents& contents) {
+std::vector<Fragment> content_of(const Operator& op, std::size_t output,
+                                 std::span<const ByteCopy* const> copies, const Moving& moving,
+                                 const Contents& contents) {
   const TensorId tensor = *op.outputs[output];
+  const std::vector<Fragment> whole = itself(moving.graph, tensor, moving.places);
   std::vector<Fragment> fragments;
   Bytes reach = 0;  // bytes up to here are known
   const auto compute_up_to = [&](Bytes end) {
     if (reach < end) fragments.push_back({reach, end, tensor, reach});
   };
-  for (const ByteCopy& copy : copies) {
-    compute_up_to(copy.to);
-    append_part(contents[*op.inputs[copy.input]], copy, fragments);
-    reach = copy.to + copy.size;
+  for (const ByteCopy* const copy : copies) {
+    compute_up_to(copy->to);
+    const MovingCopy moves =
+        moving.places != nullptr ? moving.places->of(moving.graph, op, *copy) : MovingCopy();
+    if (!append_parts(contents[*op.inputs[copy->input]], *copy, moves, moving, fragments)) return whole;
+    reach = copy->to + copy->size;
   }
-  compute_up_to(graph.tensors[tensor].bytes);
+  if (reach < moving.graph.tensors[tensor].bytes) {
+    compute_up_to(moving.graph.tensors[tensor].bytes);
+    fragments.back().end_motion = whole.back().end_motion;
+  }
   join(fragments);
-  return fragments.size() <= most_fragments ? fragments : itself(graph, tensor);
+  return fragments.size() <= most_fragments ? fragments : whole;
 }
 
-void follow(const Graph& graph, const Operator& op, std::vector<ByteCopy> copies, Contents& contents) {
-  std::sort(copies.begin(), copies.end(), [](const ByteCopy& a, const ByteCopy& b) {
-    return a.output != b.output ? a.output < b.output : a.to < b.to;
+void follow(const Operator& op, std::vector<const ByteCopy*> copies, const Moving& moving,
+            Contents& contents) {
+  std::sort(copies.begin(), copies.end(), [](const ByteCopy* a, const ByteCopy* b) {
+    return a->output != b->output ? a->output < b->output : a->to < b->to;
   });
   for (auto first = copies.begin(); first != copies.end();) {
-    const std::size_t output = first->output;
+    const std::size_t output = (*first)->output;
     const auto last =
-        std::find_if(first, copies.end(), [&](const ByteCopy& copy) { return copy.output != output; });
-    contents[*op.outputs[output]] = content_of(graph, op, output, {first, last}, contents);
+        std::find_if(first, copies.end(), [&](const ByteCopy* copy) { return copy->output != output; });
+    contents[*op.outputs[output]] = content_of(op, output, {first, last}, moving, contents);
     first = last;
   }
 }
 
+Contents followed_contents(
+    const Moving& moving, std::span<const lifetime::OperatorId> operators,
+    const std::function<bool(std::size_t, std::size_t, const ByteCopy&)>& is_followed) {
+  const Graph& graph = moving.graph;
+  Contents contents;
+  contents.reserve(graph.tensors.size());
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) contents.push_back(itself(graph, t, moving.places));
+  for (const auto& [subgraph, o] : operators) {
+    const Operator& op = graph.subgraphs[subgraph].operators[o];
+    if (op.copies.empty()) continue;
+    std::vector<const ByteCopy*> copies;
+    for (const ByteCopy& copy : op.copies) {
+      if (is_followed(subgraph, o, copy)) copies.push_back(&copy);
+    }
+    follow(op, std::move(copies), moving, contents);
+  }
+  return contents;
+}
+
+bool follow_all(std::size_t /*subgraph*/, std::size_t /*op*/, const ByteCopy& /*copy*/) { return true; }
+
 }  // namespace
 
 Contents contents_of(const Graph& graph, std::span<const lifetime::OperatorId> operators) {
-  return contents_of(graph, operators, [](std::size_t, std::size_t, const ByteCopy&) { return true; });
+  return followed_contents({graph}, operators, follow_all);
+}
+
+Contents contents_of(const Graph& graph, std::span<const lifetime::OperatorId> operators,
+                     MovingPlaces& places) {
+  return followed_contents({graph, places.is_any() ? &places : nullptr}, operators, follow_all);
 }
 
 Contents contents_of(const Graph& graph, std::span<const lifetime::OperatorId> operators,
                      const std::function<bool(std::size_t, std::size_t, const ByteCopy&)>& is_followed) {
-  Contents contents;
-  contents.reserve(graph.tensors.size());
-  for (TensorId t = 0; t < graph.tensors.size(); ++t) contents.push_back(itself(graph, t));
-  for (const auto& [subgraph, o] : operators) {
-    const Operator& op = graph.subgraphs[subgraph].operators[o];
-    if (op.copies.empty()) continue;
-    std::vector<ByteCopy> copies = op.copies;
-    std::erase_if(copies,
-                  [&, s = subgraph, o = o](const ByteCopy& copy) { return !is_followed(s, o, copy); });
-    follow(graph, op, std::move(copies), contents);
-  }
-  return contents;
+  return followed_contents({graph}, operators, is_followed);
 }
 
 // A group is a future buffer: tensors at fixed distances. It is valid if every byte has one meaning at
@@ -216,13 +286,14 @@ std::vector<Piece> joined(std::vector<Piece> pieces) {
 }  // namespace
 
 Group::Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives,
-             const std::vector<Lifetime>& held)
-    : members_{{tensor, 0}} {
+             const std::vector<Lifetime>& held, model::Motions* motions)
+    : members_{{tensor, 0}}, motions_(motions) {
   boxes_.reserve((lives.size() + held.size()) * content.size());
   const auto add = [&](const Lifetime& life, bool is_held) {
     for (const Fragment& fragment : content) {
       boxes_.push_back({fragment.begin, fragment.end, life, fragment.source,
-                        fragment.begin - fragment.source_begin, tensor, is_held});
+                        fragment.begin - fragment.source_begin, tensor, fragment.begin_motion,
+                        fragment.end_motion, fragment.origin_motion, is_held});
     }
   };
   for (const Lifetime& life : lives) add(life, false);
@@ -237,7 +308,23 @@ void Group::update_reach(std::size_t from) {
     reach_[i] = std::max(i > 0 ? reach_[i - 1] : 0, boxes_[i].life.upper);
 }
 
-std::optional<Clash> Group::clash_with(const Group& other, Bytes shift,
+/// Whether the boxes have common addresses at some sizes, if they live at one time.
+bool Group::may_meet(const Box& ours, const Box& theirs, const Distance& shift) const {
+  if (ours.begin < theirs.end + shift.bytes && theirs.begin + shift.bytes < ours.end) return true;
+  if (motions_ == nullptr) return false;
+  return !motions_->is_never_behind(ours.end, ours.end_motion, theirs.begin + shift.bytes,
+                                    motions_->sum(theirs.begin_motion, shift.motion)) &&
+         !motions_->is_never_behind(theirs.end + shift.bytes, motions_->sum(theirs.end_motion, shift.motion),
+                                    ours.begin, ours.begin_motion);
+}
+
+/// Whether the boxes hold the same bytes wherever they have common addresses.
+bool Group::are_same(const Box& ours, const Box& theirs, const Distance& shift) const {
+  return ours.source == theirs.source && ours.origin == theirs.origin + shift.bytes &&
+         (motions_ == nullptr || ours.origin_motion == motions_->sum(theirs.origin_motion, shift.motion));
+}
+
+std::optional<Clash> Group::clash_with(const Group& other, Distance shift,
                                        std::optional<TensorId> overwritten) const {
   for (const Box& theirs : other.boxes_) {
     const Position their_end = end_of_life(theirs, overwritten);
@@ -247,21 +334,24 @@ std::optional<Clash> Group::clash_with(const Group& other, Bytes shift,
          i > 0 && reach_[i - 1] > theirs.life.lower; --i) {
       const Box& ours = boxes_[i - 1];
       const bool is_at_once = end_of_life(ours, overwritten) > theirs.life.lower;
-      const bool is_at_one_place = ours.begin < theirs.end + shift && theirs.begin + shift < ours.end;
-      const bool is_same = ours.source == theirs.source && ours.origin == theirs.origin + shift;
-      if (is_at_once && is_at_one_place && !is_same)
+      if (is_at_once && may_meet(ours, theirs, shift) && !are_same(ours, theirs, shift))
         return Clash{ours.tensor, theirs.tensor, std::max(ours.life.lower, theirs.life.lower)};
     }
   }
   return std::nullopt;
 }
 
-void Group::join(Group& other, Bytes shift) {
-  for (const Member& member : other.members_) members_.push_back({member.tensor, member.offset + shift});
+void Group::join(Group& other, Distance shift) {
+  for (const Member& member : other.members_)
+    members_.push_back({member.tensor, member.offset + shift.bytes});
   const auto count = static_cast<std::ptrdiff_t>(boxes_.size());
+  const auto moved = [&](model::MotionId motion) {
+    return motions_ == nullptr ? 0 : motions_->sum(motion, shift.motion);
+  };
   for (const Box& box : other.boxes_) {
-    boxes_.push_back({box.begin + shift, box.end + shift, box.life, box.source, box.origin + shift,
-                      box.tensor, box.is_held});
+    boxes_.push_back({box.begin + shift.bytes, box.end + shift.bytes, box.life, box.source,
+                      box.origin + shift.bytes, box.tensor, moved(box.begin_motion), moved(box.end_motion),
+                      moved(box.origin_motion), box.is_held});
   }
   // Most new boxes usually come after ours: only our boxes after the first new one have to move.
   const auto middle = boxes_.begin() + count;
@@ -285,9 +375,27 @@ void Group::shorten(TensorId tensor, const std::vector<Lifetime>& lives) {
   }
 }
 
-std::vector<Piece> Group::pieces() && {
+/// Makes each box as wide as its places at all sizes. Wider boxes may overlap, so all count as of one content then.
+void Group::widen(std::vector<Box>& boxes, model::MotionId staying) const {
+  bool are_wider = false;
+  for (Box& box : boxes) {
+    const Bytes before = motions_->approach(staying, box.begin_motion);
+    const Bytes behind = motions_->approach(box.end_motion, staying);
+    box.begin -= before;
+    box.end += behind;
+    are_wider = are_wider || before > 0 || behind > 0;
+  }
+  for (Box& box : boxes) {
+    if (!are_wider) break;
+    box.source = 0;
+    box.origin = 0;
+  }
+}
+
+std::vector<Piece> Group::pieces(model::MotionId staying) && {
   std::vector<Box> boxes = std::move(boxes_);
   std::erase_if(boxes, [](const Box& box) { return box.life.lower >= box.life.upper; });
+  if (motions_ != nullptr) widen(boxes, staying);
   const auto key = [](const Box& it) { return std::tuple(it.source, it.origin); };
   std::sort(boxes.begin(), boxes.end(), [&](const Box& a, const Box& b) { return key(a) < key(b); });
   std::vector<Piece> pieces;

@@ -29,6 +29,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -110,10 +111,17 @@ class Sharer {
         residences_(residences),
         options_(options),
         operators_(operators),
-        contents_(contents_of(graph, operators)),
+        places_(graph),
+        contents_(contents_of(graph, operators, places_)),
         owners_(owners_of(graph)),
         outlives_readers_(tensors_that_outlive_readers(graph)),
-        is_seen_(seen_by_kernels()) {}
+        is_seen_(seen_by_kernels()),
+        stays_(options.placed.begin(), options.placed.end()) {
+    for (const Subgraph& subgraph : graph.subgraphs) {
+      stays_.insert(subgraph.inputs.begin(), subgraph.inputs.end());
+      stays_.insert(subgraph.outputs.begin(), subgraph.outputs.end());
+    }
+  }
 
   Sharing run() {
     do {
@@ -135,21 +143,27 @@ class Sharer {
     groups_.clear();
     phases_.clear();
     loops_of_.clear();
+    staying_.clear();
     const std::vector<Loops> loops = loops_of_tensors(graph_);
     groups_.reserve(graph_.tensors.size());
     group_of_.assign(graph_.tensors.size(), std::nullopt);
     offsets_.assign(graph_.tensors.size(), 0);
+    motions_.assign(graph_.tensors.size(), 0);
     lives_ = uses_.lives;
     seen_lives_.clear();
     whys_.clear();
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (residences_[t] != Residence::arena) continue;
       group_of_[t] = groups_.size();
-      groups_.emplace_back(t, contents_[t], lives_[t]);
+      groups_.emplace_back(t, contents_[t], lives_[t], std::vector<Lifetime>(), table());
+      staying_.push_back(stays_.contains(t) ? std::optional<model::MotionId>(0) : std::nullopt);
       phases_.push_back(is_seen_[t] ? std::optional<Bytes>(0) : std::nullopt);
       loops_of_.push_back(loops[t]);
     }
   }
+
+  /// Null if nothing moves.
+  [[nodiscard]] model::Motions* table() { return places_.is_any() ? &places_.motions() : nullptr; }
 
   /// All operands of operators, except those that are only copied.
   [[nodiscard]] std::vector<bool> seen_by_kernels() const {
@@ -211,7 +225,7 @@ class Sharer {
     });
     if (results.empty() || is_apart(output) || lives_[output].size() != runs.size()) return;
     ResultLives lives = lives_of_result(lives_[output], runs, op.body_use == BodyUse::repeated, in_place);
-    groups_[group] = Group(output, contents_[output], lives.after, lives.held);
+    groups_[group] = Group(output, contents_[output], lives.after, lives.held, table());
     lives_[output] = std::move(lives.after);
     seen_lives_[output] = std::move(lives.seen);
     for (const operators::Result& it : results) (void)try_join(it.from, output, 0, std::nullopt);
@@ -236,7 +250,7 @@ class Sharer {
       if (why.empty() && !is_left_alone(op)) why = "kernels of TensorFlow Lite Micro copy it in any case";
       if (why.empty() && candidate.is_in_too_many_parts)
         why = fmt::format("{} has more than {} parts", describe(graph_, output), most_fragments);
-      if (why.empty()) why = try_join(input, output, candidate.copy->from - candidate.copy->to, std::nullopt);
+      if (why.empty()) why = try_join(input, output, distance_of(op, *candidate.copy), std::nullopt);
       if (!why.empty()) whys_.emplace(candidate.copy, std::move(why));
     }
   }
@@ -303,24 +317,38 @@ class Sharer {
     return true;
   }
 
-  [[nodiscard]] std::string try_join(TensorId input, TensorId output, Bytes distance,
+  /// From the output to the input, if both have the bytes of the copy at one place.
+  [[nodiscard]] Distance distance_of(const Operator& op, const ByteCopy& copy) {
+    const MovingCopy moves = places_.of(graph_, op, copy);
+    return {copy.from - copy.to, places_.motions().difference(moves.from, moves.to)};
+  }
+
+  [[nodiscard]] std::string try_join(TensorId input, TensorId output, const Distance& distance,
                                      std::optional<TensorId> overwritten) {
+    model::Motions& motions = places_.motions();
     std::size_t into = *group_of_[input];
     std::size_t from = *group_of_[output];
-    Bytes shift = offsets_[input] + distance - offsets_[output];
+    Distance shift(offsets_[input] + distance.bytes - offsets_[output],
+                   motions.difference(motions.sum(motions_[input], distance.motion), motions_[output]));
     if (into == from) {
-      if (shift == 0 && !overwritten) return "";
+      if (shift.bytes == 0 && shift.motion == 0 && !overwritten) return "";
       return fmt::format("{} has another place in the buffer of {} already", describe(graph_, input),
                          describe(graph_, output));
     }
     if (groups_[into].size() < groups_[from].size()) {
       std::swap(into, from);
-      shift = -shift;
+      shift = {-shift.bytes, motions.difference(0, shift.motion)};
     }
     if (!agree_on_alignment(into, from, shift)) {
-      return fmt::format("{} would be {} bytes from {}, which breaks the alignment of {}",
-                         describe(graph_, output), std::abs(distance), describe(graph_, input),
-                         options_.alignment);
+      return fmt::format("{} would be {} bytes from {}{}, which breaks the alignment of {}",
+                         describe(graph_, output), std::abs(distance.bytes), describe(graph_, input),
+                         distance.motion != 0 ? ", at other sizes fewer" : "", options_.alignment);
+    }
+    if (staying_[into] && staying_[from] && *staying_[into] != motions.sum(*staying_[from], shift.motion)) {
+      return fmt::format(
+          "the place of {} in {} moves with open extents, and tensors that the caller or a body "
+          "knows stay where they are",
+          describe(graph_, input), describe(graph_, output));
     }
     const Loops loops = loops_of_[into] | loops_of_[from];
     if (loops.has_input && loops.has_result)
@@ -331,11 +359,13 @@ class Sharer {
     }
     for (const Member& member : groups_[from].members()) {
       group_of_[member.tensor] = into;
-      offsets_[member.tensor] += shift;
+      offsets_[member.tensor] += shift.bytes;
+      motions_[member.tensor] = motions.sum(motions_[member.tensor], shift.motion);
     }
+    if (!staying_[into] && staying_[from]) staying_[into] = motions.sum(*staying_[from], shift.motion);
     groups_[into].join(groups_[from], shift);
     loops_of_[into] = loops;
-    if (!phases_[into] && phases_[from]) phases_[into] = phase(*phases_[from] + shift);
+    if (!phases_[into] && phases_[from]) phases_[into] = phase(*phases_[from] + shift.bytes);
     if (overwritten) {
       groups_[into].shorten(*overwritten, lives_[*overwritten]);
       for (Lifetime& life : lives_[*overwritten]) --life.upper;
@@ -348,8 +378,13 @@ class Sharer {
     return rest < 0 ? rest + options_.alignment : rest;
   }
 
-  [[nodiscard]] bool agree_on_alignment(std::size_t into, std::size_t from, Bytes shift) const {
-    return !phases_[into] || !phases_[from] || *phases_[into] == phase(*phases_[from] + shift);
+  /// A tensor that no kernel sees may become visible, so whatever moves does so by multiples of the alignment.
+  [[nodiscard]] bool agree_on_alignment(std::size_t into, std::size_t from, const Distance& shift) {
+    const bool are_multiples = std::ranges::all_of(places_.motions()[shift.motion], [&](const OpenBytes& it) {
+      return it.bytes % options_.alignment == 0;
+    });
+    return are_multiples &&
+           (!phases_[into] || !phases_[from] || *phases_[into] == phase(*phases_[from] + shift.bytes));
   }
 
   /// The state that this tensor is written over.
@@ -360,12 +395,13 @@ class Sharer {
   }
 
   /// Whether both tensors have the bytes at one place.
-  [[nodiscard]] bool is_removed(const Operator& op, const ByteCopy& copy) const {
+  [[nodiscard]] bool is_removed(const Operator& op, const ByteCopy& copy) {
     const TensorId input = *op.inputs[copy.input];
     const TensorId output = *op.outputs[copy.output];
     if (const auto tie = tie_of(output); tie && tie->input == input) return copy.from == copy.to;
     return group_of_[input] && group_of_[input] == group_of_[output] &&
-           offsets_[input] + copy.from == offsets_[output] + copy.to;
+           offsets_[input] + copy.from == offsets_[output] + copy.to &&
+           places_.motions().sum(motions_[input], distance_of(op, copy).motion) == motions_[output];
   }
 
   /// Marks the operands of copies that stay, since kernels make these copies. If one was not marked before,
@@ -398,6 +434,9 @@ class Sharer {
       is_laid_out[*group_of_[t]] = true;
       sharing.groups.push_back(laid_out(*group_of_[t]));
     }
+    if (places_.is_any()) {
+      for (const model::MotionId motion : motions_) sharing.moves.push_back(places_.motions()[motion]);
+    }
     for (const OperatorId& place : operators_) account(place, sharing);
     sharing.lives = std::move(lives_);
     for (auto& [output, seen] : seen_lives_) {
@@ -412,18 +451,54 @@ class Sharer {
     return sharing;
   }
 
+  /// Makes one motion of a group the one that stays; all others become relative to it.
+  void hold(Group& group, model::MotionId staying) {
+    for (const Member& member : group.members())
+      motions_[member.tensor] = places_.motions().difference(motions_[member.tensor], staying);
+  }
+
+  /// The motion of a group that stays: that of tensors that others know, or else of those with which the fewest bytes are
+  /// reserved, times steps.
+  [[nodiscard]] model::MotionId staying_in(std::size_t index) const {
+    if (staying_[index]) return *staying_[index];
+    const Group& group = groups_[index];
+    constexpr std::size_t most_work = 1000000;
+    constexpr std::size_t most_tried = 64;
+    std::set<model::MotionId> tried;
+    model::MotionId best = motions_[group.members()[0].tensor];
+    std::optional<double> least;
+    for (const Member& member : group.members()) {
+      const model::MotionId motion = motions_[member.tensor];
+      if (tried.size() >= std::min(most_tried, most_work / group.size() + 1) || !tried.insert(motion).second)
+        continue;
+      double area = 0;
+      for (const Piece& it : Group(group).pieces(motion))
+        area += static_cast<double>(it.size) * static_cast<double>(it.life.upper - it.life.lower);
+      if (least && *least <= area) continue;
+      least = area;
+      best = motion;
+    }
+    return best;
+  }
+
   /// The group with its first byte, or the aligned address before it, at 0. Uses the group up.
   [[nodiscard]] Shared laid_out(std::size_t index) {
     Group& group = groups_[index];
+    const model::MotionId staying = places_.is_any() ? staying_in(index) : 0;
+    hold(group, staying);
     Bytes begin = group.members().front().offset;
-    for (const Member& member : group.members()) begin = std::min(begin, member.offset);
+    Shared shared{group.members(), std::move(group).pieces(staying)};
+    for (const Member& member : shared.members) begin = std::min(begin, member.offset);
+    for (const Piece& piece : shared.pieces) begin = std::min(begin, piece.offset);
     begin -= phase(begin - phases_[index].value_or(begin));
-    Shared shared{group.members(), std::move(group).pieces()};
     for (Member& member : shared.members) {
       member.offset -= begin;
       shared.end = std::max(shared.end, member.offset + graph_.tensors[member.tensor].bytes);
     }
-    for (Piece& piece : shared.pieces) piece.offset -= begin;
+    for (Piece& piece : shared.pieces) {
+      piece.offset -= begin;
+      shared.end = std::max(shared.end, piece.offset + piece.size);
+    }
     return shared;
   }
 
@@ -434,7 +509,7 @@ class Sharer {
     return is_read ? graph_.tensors[tie->input].bytes : 0;
   }
 
-  void account(const OperatorId& place, Sharing& sharing) const {
+  void account(const OperatorId& place, Sharing& sharing) {
     const Operator& op = operator_at(place);
     const auto keep = [&](Bytes bytes, std::string why) {
       sharing.kept.push_back({options_.model, place.subgraph, place.op,
@@ -477,16 +552,20 @@ class Sharer {
   const std::vector<Residence>& residences_;
   const Options& options_;
   std::span<const OperatorId> operators_;  ///< Those that run.
+  MovingPlaces places_;
   std::vector<std::vector<Fragment>> contents_;
   std::vector<std::optional<std::size_t>> owners_;
   std::vector<bool> outlives_readers_;
   std::vector<bool> is_seen_;  ///< By some kernel, which expects an aligned address.
+  std::set<TensorId> stays_;   ///< The caller, or what runs a body, knows one place of each.
   std::vector<Group> groups_;
   /// Per group, the remainder of aligned addresses, if a kernel sees a tensor of it.
   std::vector<std::optional<Bytes>> phases_;
-  std::vector<Loops> loops_of_;  ///< Per group.
+  std::vector<Loops> loops_of_;                          ///< Per group.
+  std::vector<std::optional<model::MotionId>> staying_;  ///< Per group, the motion of tensors of `stays_`.
   std::vector<std::optional<std::size_t>> group_of_;
-  std::vector<Bytes> offsets_;  ///< Per tensor, in its group.
+  std::vector<Bytes> offsets_;              ///< Per tensor, in its group.
+  std::vector<model::MotionId> motions_{};  ///< Per tensor, in its group; then in its buffer.
   std::vector<std::vector<Lifetime>> lives_;
   std::map<TensorId, std::vector<std::vector<Lifetime>>>
       seen_lives_;                                         ///< Of results in place: ResultLives::seen.

@@ -19,7 +19,8 @@ struct Options {
   Bytes alignment = 1;
   /// Per tensor, whether it must not share with the inputs of its operator. Empty: none.
   std::vector<bool> apart{};
-  std::size_t model = 0;  ///< The network's index in the plan.
+  std::vector<TensorId> placed{};  ///< Their offsets are given, so they stay where they are at all sizes.
+  std::size_t model = 0;           ///< The network's index in the plan.
 };
 
 /// Tensors in one buffer. Offsets are from its beginning.
@@ -35,6 +36,9 @@ struct Sharing {
   /// Per tensor its lives, without the position at which it is written over. A result that is made in place has
   /// several in a run: where branches hand it over, and from there on.
   std::vector<std::vector<Lifetime>> lives;
+  /// Per tensor, how it moves in its buffer with open extents (model/motions.h); offsets are those at the largest. Empty:
+  /// nothing moves.
+  std::vector<model::Motion> moves;
   /// Per tensor the bytes that steps no longer read or write because copies are removed.
   std::vector<Bytes> spared;
   CopiesRemoved removed;

@@ -34,6 +34,7 @@
 #include "check/hand_over.h"
 #include "check/matching.h"
 #include "check/moves.h"
+#include "check/moving.h"
 #include "check/names.h"
 #include "check/replay.h"
 #include "check/sharing.h"
@@ -422,6 +423,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
     const std::span<const PlannedTensor* const> matched(networks[n].part.matched);
     stored.check(graph, matched.first(graph.tensors.size()), faults);
     finish_network(tree, networks[n], faults);
+    check_what_stays(plan, networks[n], faults);
   }
   stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);

@@ -7,9 +7,10 @@
 //                                slice 6..  [ a 6..8 | b 0..4 ]
 //
 // Tensors are processed in the order of their dependences; adjacent fragments that continue each other are
-// merged. State may change between two reads, so a copy of it is a source of its own. A copy to or from a place
-// that moves with an open extent is none: its bytes may be others in each run. So is a tensor of too
-// many fragments, which is safe: a plan in which it shares bytes is then refused.
+// merged. State may change between two reads, so a copy of it is a source of its own. Where copies join whole tensors
+// at places that move with open extents (model/motions.h), so do their fragments; any other copy to or from a place that
+// moves is none: its bytes may be others in each run. So is a tensor of too many fragments, or one of which it depends on
+// the sizes what they are. That is safe: a plan in which it shares bytes is then refused.
 // Cost: (copies + fragments) * log(fragments), with at most `most_fragments` per tensor and
 // `most_fragments_in_all`.
 
@@ -35,10 +36,17 @@ using Fragments = std::vector<Fragment>;
 
 class ContentMaker {
  public:
-  explicit ContentMaker(const Graph& graph)
-      : graph_(graph), copiers_(graph.tensors.size()), fragments_(graph.tensors.size()) {
+  /// `number_of` gives motions numbers among `motions`.
+  template <typename NumberOf>
+  ContentMaker(const Graph& graph, model::Motions& motions, const NumberOf& number_of)
+      : graph_(graph), motions_(motions), copiers_(graph.tensors.size()), fragments_(graph.tensors.size()) {
     for (const Subgraph& subgraph : graph.subgraphs) {
-      for (const Operator& op : subgraph.operators) add_copier(op);
+      for (const Operator& op : subgraph.operators) are_moving_ |= model::has_places_that_move(graph, op);
+    }
+    for (TensorId t = 0; t < graph.tensors.size() && are_moving_; ++t)
+      ends_.push_back(number_of(model::motion_of_end(graph.tensors[t]).value_or(model::Motion())));
+    for (const Subgraph& subgraph : graph.subgraphs) {
+      for (const Operator& op : subgraph.operators) add_copier(op, number_of);
     }
   }
 
@@ -72,16 +80,31 @@ class ContentMaker {
     Bytes size = 0;
     TensorId input = 0;
     Bytes from = 0;
+    model::MotionId to_motion = 0;
+    model::MotionId from_motion = 0;
+    model::MotionId end_motion = 0;  ///< Of `from + size`.
   };
 
-  void add_copier(const Operator& op) {
+  template <typename NumberOf>
+  void add_copier(const Operator& op, const NumberOf& number_of) {
     if (!op.bodies.empty()) return;
-    const std::vector<bool> fixed = fixed_copies(graph_, op);
+    const std::vector<model::CopyMotion> motions = model::motions_of_copies(graph_, op);
+    const bool is_moving = are_moving_ && model::has_places_that_move(graph_, op);
     for (std::size_t c = 0; c < op.copies.size(); ++c) {
       const ByteCopy& copy = op.copies[c];
       const TensorId input = *op.inputs[copy.input];
       const TensorId output = *op.outputs[copy.output];
-      if (!may_change(input) && fixed[c]) copiers_[output].push_back({copy.to, copy.size, input, copy.from});
+      if (may_change(input) || !motions[c].is_known) continue;
+      Copied copied{copy.to, copy.size, input, copy.from};
+      const bool is_all = copy.from == 0 && copy.size == graph_.tensors[input].bytes;
+      if (is_moving) {
+        copied.to_motion = number_of(motions[c].to);
+        copied.from_motion = number_of(motions[c].from);
+        copied.end_motion = motions_.sum(copied.from_motion, ends_[is_all ? input : output]);
+      } else if (are_moving_ && is_all) {
+        copied.end_motion = ends_[input];
+      }
+      copiers_[output].push_back(copied);
     }
   }
 
@@ -98,40 +121,66 @@ class ContentMaker {
     Bytes done = 0;
     for (const Copied& copied : copies) {
       append(made, {done, copied.to - done, tensor, done});
-      pass_on(made, copied);
+      if (!pass_on(made, copied)) return;
       done = copied.to + copied.size;
       if (made.size() > most_fragments) return;
     }
-    append(made, {done, graph_.tensors[tensor].bytes - done, tensor, done});
+    append(made, {done, graph_.tensors[tensor].bytes - done, tensor, done, 0, end_of(tensor)});
     if (made.size() > most_fragments || count_ + made.size() > most_fragments_in_all) return;
     count_ += made.size();
     fragments_[tensor] = std::move(made);
   }
 
-  /// Appends the sources of the input's bytes.
-  void pass_on(Fragments& made, const Copied& copied) const {
+  [[nodiscard]] model::MotionId end_of(TensorId tensor) const { return are_moving_ ? ends_[tensor] : 0; }
+
+  /// Appends the sources of the input's bytes. False: which these are depends on the sizes.
+  bool pass_on(Fragments& made, const Copied& copied) {
     const Fragments& input = fragments_[copied.input];
-    if (input.empty()) {
-      append(made, {copied.to, copied.size, copied.input, copied.from});
-      return;
+    const Fragment whole{0, graph_.tensors[copied.input].bytes, copied.input, 0, 0, end_of(copied.input)};
+    if (input.empty()) return pass_on(made, copied, whole);
+    if (are_moving_) {
+      return std::ranges::all_of(input, [&](const Fragment& part) { return pass_on(made, copied, part); });
     }
     const Bytes end = copied.from + copied.size;
     auto part = std::upper_bound(input.begin(), input.end(), copied.from,
                                  [](Bytes at, const Fragment& it) { return at < it.begin; });
-    for (--part; part != input.end() && part->begin < end && made.size() <= most_fragments; ++part) {
-      const Bytes first = std::max(part->begin, copied.from);
-      const Bytes last = std::min(part->begin + part->size, end);
-      append(made, {copied.to + (first - copied.from), last - first, part->source,
-                    part->from + first - part->begin});
-    }
+    for (--part; part != input.end() && part->begin < end && made.size() <= most_fragments; ++part)
+      (void)pass_on(made, copied, *part);
+    return true;
+  }
+
+  /// Appends what the copy has of a part of its input.
+  bool pass_on(Fragments& made, const Copied& copied, const Fragment& part) {
+    using Edge = std::pair<Bytes, model::MotionId>;
+    const auto is_never_behind = [&](const Edge& a, const Edge& b) {
+      return motions_.is_never_behind(a.first, a.second, b.first, b.second);
+    };
+    const Edge begin(copied.from, copied.from_motion);
+    const Edge end(copied.from + copied.size, copied.end_motion);
+    const Edge first(part.begin, part.begin_motion);
+    const Edge last(part.begin + part.size, part.end_motion);
+    if (is_never_behind(last, begin) || is_never_behind(end, first)) return true;
+    const bool is_cut_before = !is_never_behind(begin, first);
+    const bool is_cut_behind = !is_never_behind(last, end);
+    if ((is_cut_before && !is_never_behind(first, begin)) || (is_cut_behind && !is_never_behind(end, last)))
+      return false;
+    const Edge from = is_cut_before ? begin : first;
+    const Edge until = is_cut_behind ? end : last;
+    const model::MotionId moved = motions_.difference(copied.to_motion, copied.from_motion);
+    append(made, {copied.to + (from.first - copied.from), until.first - from.first, part.source,
+                  part.from + from.first - part.begin, motions_.sum(from.second, moved),
+                  motions_.sum(until.second, moved), motions_.sum(part.shift_motion, moved)});
+    return true;
   }
 
   static void append(Fragments& made, const Fragment& next) {
     if (next.size == 0) return;
     if (!made.empty()) {
       Fragment& last = made.back();
-      if (last.source == next.source && last.from + last.size == next.from) {
+      if (last.source == next.source && last.from + last.size == next.from &&
+          last.end_motion == next.begin_motion && last.shift_motion == next.shift_motion) {
         last.size += next.size;
+        last.end_motion = next.end_motion;
         return;
       }
     }
@@ -139,6 +188,9 @@ class ContentMaker {
   }
 
   const Graph& graph_;
+  model::Motions& motions_;
+  bool are_moving_ = false;                   ///< Some copies of the graph.
+  std::vector<model::MotionId> ends_{};       ///< Of each tensor, if some are.
   std::vector<std::vector<Copied>> copiers_;  ///< For each tensor, its copied bytes.
   std::vector<Fragments> fragments_;
   std::size_t count_ = 0;
@@ -177,10 +229,14 @@ std::vector<std::size_t> in_order_of_feeds(std::size_t count, std::span<const Jo
 }  // namespace
 
 Sources::Sources(std::span<const Network> networks, std::span<const Joined> joined) {
+  model::Extents largest;
   for (const Network& network : networks) {
+    for (const auto& [symbol, extent] : model::largest_extents(network.graph()))
+      largest.emplace(symbol_in(first_.size(), symbol), extent);
     first_.push_back(size_);
     size_ += network.graph().tensors.size();
   }
+  motions_ = model::Motions(std::move(largest));
   same_as_.resize(size_);
   std::iota(same_as_.begin(), same_as_.end(), std::size_t{0});
   fragments_.resize(size_);
@@ -196,6 +252,20 @@ Sources::Sources(std::span<const Network> networks, std::span<const Joined> join
     for (TensorId t = 0; t < networks[n].graph().tensors.size(); ++t) fed_with_.erase(number_of({n, t}));
     add_network(networks[n], n);
   }
+}
+
+model::MotionId Sources::motion_in(std::size_t network, model::Motion motion) {
+  model::Motion renamed;
+  for (OpenBytes& it : motion) {
+    for (std::size_t& symbol : it.symbols) symbol = symbol_in(network, symbol);
+    std::ranges::sort(it.symbols);
+    renamed = model::sum_of(renamed, {std::move(it)}, 1);
+  }
+  return motions_.id_of(std::move(renamed));
+}
+
+std::size_t Sources::symbol_in(std::size_t network, std::size_t symbol) {
+  return symbols_.try_emplace({network, symbol}, symbols_.size()).first->second;
 }
 
 std::size_t Sources::of_all(const TensorRef& tensor) const {
@@ -233,8 +303,10 @@ void Sources::pass_on(const Fragment& part, std::vector<Fragment>& made) const {
     source = number_of(it->second);
   }
   const std::vector<Fragment>& parts = fragments_[source];
-  if (parts.empty() || !fed_with_.contains(part.source)) {
-    made.push_back({part.begin, part.size, same_as_[source], part.from});
+  const auto moves = [](const Fragment& it) { return it.begin_motion != 0 || it.shift_motion != 0; };
+  if (parts.empty() || !fed_with_.contains(part.source) || moves(part) || std::ranges::any_of(parts, moves)) {
+    Fragment& own = made.emplace_back(part);
+    own.source = same_as_[source];
     return;
   }
   const Bytes end = part.from + part.size;
@@ -249,7 +321,8 @@ void Sources::pass_on(const Fragment& part, std::vector<Fragment>& made) const {
 }
 
 void Sources::add_network(const Network& network, std::size_t n) {
-  const std::vector<Fragments> contents = ContentMaker(network.graph()).make();
+  const auto motion_of = [&](model::Motion motion) { return motion_in(n, std::move(motion)); };
+  const std::vector<Fragments> contents = ContentMaker(network.graph(), motions_, motion_of).make();
   for (TensorId t = 0; t < network.graph().tensors.size(); ++t) {
     std::vector<Fragment>& made = fragments_[number_of({n, t})];
     if (fed_with_.contains(number_of({n, t}))) {

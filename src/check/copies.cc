@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/motions.h"
+
 namespace stowage::check {
 namespace {
 
@@ -24,6 +26,8 @@ const View* read_view(const Needs& needs, TensorId t, Position at) {
   return after == first ? nullptr : std::prev(after)->view;
 }
 
+model::Motion moves_of(const View& view) { return view.moves ? *view.moves : model::Motion(); }
+
 /// For each operator that runs and copies bytes, the copies (ByteCopy) that need no work in any run.
 using RemovedCopies = std::unordered_map<const Operator*, std::vector<bool>>;
 
@@ -32,16 +36,20 @@ RemovedCopies removed_copies(const Network& network) {
   for (const Task& task : network.played.tasks) {
     if (task.op->copies.empty()) continue;
     const auto found = removed.find(task.op);
-    auto& of_operator = found != removed.end()
-                            ? found->second
-                            : removed.emplace(task.op, fixed_copies(network.graph(), *task.op)).first->second;
+    auto& of_operator =
+        found != removed.end()
+            ? found->second
+            : removed.emplace(task.op, std::vector<bool>(task.op->copies.size(), true)).first->second;
+    const std::vector<model::CopyMotion> motions = model::motions_of_copies(network.graph(), *task.op);
     for (std::size_t c = 0; c < task.op->copies.size(); ++c) {
       const ByteCopy& copy = task.op->copies[c];
       const View* const read = read_view(network.needs, *task.op->inputs[copy.input], task.at);
       const View* const written = read_view(network.needs, *task.op->outputs[copy.output], task.at);
-      of_operator[c] = of_operator[c] && read != nullptr && written != nullptr &&
+      of_operator[c] = of_operator[c] && motions[c].is_known && read != nullptr && written != nullptr &&
                        read->buffer == written->buffer &&
-                       read->offset + copy.from == written->offset + copy.to;
+                       read->offset + copy.from == written->offset + copy.to &&
+                       model::sum_of(moves_of(*read), motions[c].from, 1) ==
+                           model::sum_of(moves_of(*written), motions[c].to, 1);
     }
   }
   return removed;
@@ -129,6 +137,14 @@ void check_alignment(const Plan& plan, const Network& network, const RemovedCopi
       continue;
     const Bytes address = plan.places[need.view->buffer].offset + need.view->offset;
     const Bytes alignment = plan.buffers[need.view->buffer].alignment;
+    const auto is_multiple = [&](const OpenBytes& it) { return it.bytes % alignment == 0; };
+    if (!std::ranges::all_of(moves_of(*need.view), is_multiple)) {
+      faults.push_back(
+          {FaultKind::alignment,
+           fmt::format("{} moves with open extents by bytes that are not a multiple of its buffer's "
+                       "alignment {}",
+                       describe(network.graph(), need.tensor), alignment)});
+    }
     if (address % alignment != 0) {
       faults.push_back({FaultKind::alignment,
                         fmt::format("{} is at {}, which is not a multiple of its buffer's alignment {}",

@@ -15,6 +15,7 @@
 #include "check/clocks.h"
 #include "check/feeds.h"
 #include "check/moves.h"
+#include "check/moving.h"
 #include "check/names.h"
 #include "check/slots.h"
 #include "check/states.h"
@@ -182,12 +183,14 @@ std::optional<PlannedTensor> held_by(const View& view, const PlannedTensor& tens
 }
 
 void check_tensors_form(const Plan& plan, Faults& faults) {
+  std::vector<model::Extents> largest;
+  for (std::size_t m = 0; m < plan.models.size(); ++m) largest.push_back(largest_extents(plan, m));
   for (const PlannedTensor& tensor : plan.tensors) {
     const auto fault = [&](const std::string& what) {
       faults.push_back({FaultKind::format, name_of_tensor(tensor) + what});
     };
     if (tensor.model >= plan.models.size())
-      fault(fmt::format(" is of model {}, there are {}", tensor.model, plan.models.size()));
+      return fault(fmt::format(" is of model {}, there are {}", tensor.model, plan.models.size()));
     if (tensor.tensor.bytes < 0) fault(fmt::format(" has {} bytes", tensor.tensor.bytes));
     check_size(tensor.tensor, fault);
     for (const View& view : tensor.views) {
@@ -206,6 +209,8 @@ void check_tensors_form(const Plan& plan, Faults& faults) {
         fault(fmt::format(" has a view from {} to {}", view.life.lower, view.life.upper));
       }
     }
+    if (tensor.views.empty()) continue;
+    if (const auto wrong = fault_in_moves(tensor, largest[tensor.model])) fault(*wrong);
   }
 }
 

@@ -35,9 +35,11 @@
 
 #include "base/overlap.h"
 #include "check/exhaust.h"
+#include "check/moving.h"
 #include "check/names.h"
 #include "check/slots.h"
 #include "model/clock_tree.h"
+#include "model/motions.h"
 
 namespace stowage::check {
 namespace {
@@ -410,13 +412,17 @@ class PiecesInTime {
 
 Faults check_views(const Plan& plan) {
   Faults faults;
-  if (is_streamed(plan)) return faults;  // rows need their bytes when the network says; see sharing.cc
+  const bool has_rows = is_streamed(plan);  // these need their bytes when the network says; see sharing.cc
+  std::vector<model::Extents> largest;
+  for (std::size_t m = 0; m < plan.models.size(); ++m) largest.push_back(largest_extents(plan, m));
   std::unordered_map<std::size_t, PiecesInTime> pieces_of;
   for (const PlannedTensor& tensor : plan.tensors) {
     for (const View& view : tensor.views) {
+      if (has_rows && !view.moves) continue;
       const PiecesInTime& pieces =
           pieces_of.try_emplace(view.buffer, plan.buffers[view.buffer]).first->second;
-      if (!pieces.hold(view.offset, view.offset + tensor.tensor.bytes, view.life)) {
+      const auto [begin, end] = reach_of(tensor.tensor, view, largest[tensor.model]);
+      if (!pieces.hold(begin, end, view.life)) {
         faults.push_back(
             {FaultKind::accounting,
              fmt::format("{} is in {} from {} to {}, but not all of its bytes are reserved there then",

@@ -39,6 +39,7 @@
 #include "check/content.h"
 #include "check/free_bytes.h"
 #include "check/names.h"
+#include "model/motions.h"
 
 namespace stowage::check {
 namespace {
@@ -78,6 +79,11 @@ struct HeldBox {
   Bytes end = 0;
   Content content{};
   Holder holder{};
+  model::MotionId begin_motion = 0;  ///< How `begin` moves with open extents; all numbers are at the largest.
+  model::MotionId end_motion = 0;
+  model::MotionId shift_motion = 0;
+
+  [[nodiscard]] bool moves() const { return begin_motion != 0 || shift_motion != 0; }
 };
 
 /// Two holders of different content in one byte at one position.
@@ -169,6 +175,48 @@ std::optional<Conflict> find_conflict(HeldBoxes& boxes) {
   return std::nullopt;
 }
 
+// Boxes that move. At the largest extents they are compared as all others. At smaller ones a box may reach what was apart
+// from it, so each is compared with all boxes of its buffer that live at the same time. No piece of another buffer is
+// near: pieces reserve all places of a view (places.cc). Cost: quadratic in the boxes of a buffer in which some move.
+
+/// Two holders that may have different content in one byte at smaller extents.
+std::optional<Conflict> find_moving_conflict(const model::Motions& motions,
+                                             std::vector<const HeldBox*> boxes) {
+  const auto is_below = [&](const HeldBox& a, const HeldBox& b) {
+    return motions.is_never_behind(a.end, a.end_motion, b.begin, b.begin_motion);
+  };
+  std::ranges::stable_sort(boxes, {}, [](const HeldBox* it) { return it->life.lower; });
+  std::vector<const HeldBox*> live;
+  for (const HeldBox* const box : boxes) {
+    if (box->life.lower >= box->life.upper) continue;
+    std::erase_if(live, [&](const HeldBox* it) { return it->life.upper <= box->life.lower; });
+    for (const HeldBox* const other : live) {
+      const bool is_same = other->content == box->content && other->shift_motion == box->shift_motion;
+      if (is_same || is_below(*other, *box) || is_below(*box, *other)) continue;
+      return Conflict{other->holder, box->holder, box->life.lower / 2};
+    }
+    live.push_back(box);
+  }
+  return std::nullopt;
+}
+
+/// The same of all buffers in which some boxes move.
+std::optional<Conflict> find_moving_conflict(const model::Motions& motions, const HeldBoxes& boxes) {
+  std::map<std::size_t, std::vector<const HeldBox*>> moving;  // by buffer
+  for (const HeldBox& box : boxes) {
+    if (box.moves() && box.holder.need != nullptr) moving[box.holder.need->buffer];
+  }
+  if (moving.empty()) return std::nullopt;
+  for (const HeldBox& box : boxes) {
+    const auto of_buffer = box.holder.need == nullptr ? moving.end() : moving.find(box.holder.need->buffer);
+    if (of_buffer != moving.end()) of_buffer->second.push_back(&box);
+  }
+  for (auto& [buffer, of_buffer] : moving) {
+    if (const auto conflict = find_moving_conflict(motions, std::move(of_buffer))) return conflict;
+  }
+  return std::nullopt;
+}
+
 /// What the boxes hold at any time, as boxes with that live range. Bytes whose content changes get a content
 /// of their own, numbered from `unique` on.
 HeldBoxes held_together(std::span<const HeldBox> boxes, const Lifetime& life, std::size_t& unique) {
@@ -237,7 +285,7 @@ using BoxesByClock = std::map<std::size_t, BoxesBySpace, std::greater<>>;
 class BoxMaker {
  public:
   BoxMaker(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
-           const Sources& sources, bool has_rows)
+           Sources& sources, bool has_rows)
       : plan_(plan),
         tree_(tree),
         networks_(networks),
@@ -310,19 +358,38 @@ class BoxMaker {
     // Rows that are added up or computed again change bytes that copies of them repeat.
     const auto fragments =
         is_by_rows ? std::span<const Fragment>() : sources_.of({holder.network, need.tensor});
+    const model::MotionId moved =
+        need.view != nullptr && need.view->moves ? sources_.motion_in(holder.network, *need.view->moves) : 0;
     if (!fragments.empty() && users_[need.buffer].are_several) {
       for (const Fragment& part : fragments) {
         const Bytes begin = first + part.begin;
-        boxes.push_back({halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
+        boxes.push_back({halves,
+                         begin,
+                         begin + part.size,
+                         {part.source, begin - part.from},
+                         holder,
+                         sources_.sum_of(moved, part.begin_motion),
+                         sources_.sum_of(moved, part.end_motion),
+                         sources_.sum_of(moved, part.shift_motion)});
       }
       return;
     }
+    const Tensor& tensor = networks_[holder.network].graph().tensors[need.tensor];
+    const bool may_end_early = !is_by_rows && need.view != nullptr && is_open(tensor);
+    const model::MotionId end_motion =
+        may_end_early ? sources_.sum_of(moved, sources_.motion_in(holder.network, end_of(tensor))) : moved;
     const Bytes shift = first - need.rows.first * need.step;
     const Bytes size = bytes_of_run(part_of(holder), need);
     for (std::int64_t i = 0; i < runs_of(part_of(holder), need); ++i) {
       const Bytes begin = first + i * need.step * part_of(holder).rows_of(need.tensor).count;
-      boxes.push_back({halves, begin, begin + size, {source_of(holder), shift}, holder});
+      boxes.push_back(
+          {halves, begin, begin + size, {source_of(holder), shift}, holder, moved, end_motion, moved});
     }
+  }
+
+  /// How its end moves if its begin stays; if that is not known, it is taken to stay where it is at the largest extents.
+  static model::Motion end_of(const Tensor& tensor) {
+    return model::motion_of_end(tensor).value_or(model::Motion());
   }
 
   void add_free_boxes() {
@@ -338,7 +405,7 @@ class BoxMaker {
   const Plan& plan_;
   const model::ClockTree& tree_;
   std::span<const Network> networks_;
-  const Sources& sources_;
+  Sources& sources_;
   bool has_rows_;                        ///< Boxes are by buffer, and free bytes are boxes, too.
   std::vector<std::size_t> first_sums_;  ///< Of each network: the content of its first sums.
   BoxesByClock boxes_;
@@ -379,7 +446,7 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
   const auto in_buffer_of = [&](const Holder& a, const Holder& b) {
     return a.need->buffer == b.need->buffer ? " in " + name_of_buffer(plan, a.need->buffer) : "";
   };
-  const Sources sources(networks, joined);
+  Sources sources(networks, joined);
   const bool has_rows =
       std::ranges::any_of(networks, [](const Network& network) { return network.part.is_by_rows; });
   std::size_t unique = 2 * sources.size();
@@ -390,7 +457,9 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
     BoxesBySpace boxes = std::move(all.begin()->second);
     all.erase(all.begin());
     for (auto& [space, of_space] : boxes) {
-      const auto conflict = find_conflict(of_space);
+      auto conflict = find_conflict(of_space);
+      const bool is_at_smaller = !conflict;
+      if (!conflict) conflict = find_moving_conflict(sources.motions(), of_space);
       if (!conflict) continue;
       const auto& [first, second, at] = *conflict;
       if (first.need == nullptr || second.need == nullptr) {
@@ -401,8 +470,9 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
       } else {
         faults.push_back(
             {FaultKind::overlap,
-             fmt::format("{} and {} need the same bytes for different content{} at position {}{}",
-                         name(first), name(second), in_buffer_of(first, second), at, of_clock(clock))});
+             fmt::format("{} and {} {}need the same bytes for different content{} at position {}{}{}",
+                         name(first), name(second), is_at_smaller ? "may " : "", in_buffer_of(first, second),
+                         at, of_clock(clock), is_at_smaller ? ", where open extents are smaller" : "")});
       }
     }
     if (clock != 0) hand_up(plan, tree, clock, boxes, has_rows, unique, all);

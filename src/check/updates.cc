@@ -47,6 +47,11 @@ struct Pair {
 /// True if the bytes of a row are consecutive.
 bool is_one_run(const TensorRows& rows, const KeptBytes& placed) { return rows.bytes == placed.step; }
 
+/// Whether both move alike with open extents, if they move.
+bool move_alike(const KeptBytes& a, const KeptBytes& b) {
+  return a.view == nullptr || b.view == nullptr || a.view->moves == b.view->moves;
+}
+
 /// No rows.
 Rows nothing() { return {0, 0}; }
 
@@ -110,7 +115,8 @@ class Updates {
   void prefer(std::size_t output, KeptBytes& need) const {
     const KeptBytes& over = placed_[output];
     for (const View& view : part_.matched[need.tensor]->views) {
-      if (view.buffer != over.buffer || view.offset != over.view->offset) continue;
+      if (view.buffer != over.buffer || view.offset != over.view->offset || view.moves != over.view->moves)
+        continue;
       const std::size_t clock = part_.plan->buffers[view.buffer].clock;
       const auto life = life_on(clock, part_, played_, need, need.life.upper - 1, tree_);
       if (!life || life->lower < view.life.lower || view.life.upper < life->upper) continue;
@@ -153,7 +159,7 @@ class Updates {
     });
     std::vector<Rows> over;
     for (auto w = first; w != written.end() && placed_[*w].rows.first + ahead < in.rows.second; ++w) {
-      const bool is_near = placed_[*w].buffer == in.buffer;
+      const bool is_near = placed_[*w].buffer == in.buffer && move_alike(placed_[*w], in);
       const Rows rows = is_near ? rows_over(task, pair_of(*w, p)) : nothing();
       if (rows.first < rows.second) over.push_back(rows);
     }
@@ -229,7 +235,7 @@ class Updates {
     const Tensor& in = graph_.tensors[pair.in.tensor];
     const Tensor& out = graph_.tensors[pair.out.tensor];
     if (!pair.in.is_in_whole_view || !pair.out.is_in_whole_view || pair.in.buffer != pair.out.buffer ||
-        pair.in.view->offset != pair.out.view->offset)
+        pair.in.view->offset != pair.out.view->offset || !move_alike(pair.in, pair.out))
       return false;
     if (written_over(part_, op, i) == pair.out.tensor) return true;
     return in.bytes == out.bytes && are_open_alike(in, out) &&

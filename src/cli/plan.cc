@@ -203,6 +203,14 @@ void write_runtime(const PlanCommand& command, const PlanOptions& options, const
                   : "nothing gained");
 }
 
+/// Tables in C, and functions of offsets, have one offset in its buffer for each tensor. So copies are made where it would
+/// move with the sizes.
+void keep_places(std::vector<Input>& inputs) {
+  for (Input& input : inputs) {
+    if (auto* const graph = std::get_if<Graph>(&input.content)) keep_in_place(*graph);
+  }
+}
+
 bool has_standard_output(const std::vector<base::OutputFile>& outputs) {
   return std::ranges::any_of(outputs, [](const base::OutputFile& it) { return it.file == "-"; });
 }
@@ -310,6 +318,7 @@ ExitStatus run_plan(const PlanCommand& given) {
   if (has_rows) command.model = with_size(command.model, rows->rows, rows->rows.at);
   std::vector<Input> inputs = tflm ? tflm->inputs() : inputs_of(command, options);
   print_notes(inputs);
+  if (command.offsets == "symbolic" || !files_of(files, Holds::header).empty()) keep_places(inputs);
   expect_what_if(command, inputs);
   expect_overlay(command, inputs);
   if (command.unpin) std::ranges::transform(inputs, inputs.begin(), without_pins);

@@ -2,6 +2,7 @@
 
 #include "base/unique_names.h"
 #include "export/json.h"
+#include "model/motions.h"
 #include "stowage/export.h"
 
 namespace stowage {
@@ -109,7 +110,10 @@ void write_graph(const Graph& graph, std::ostream& out) {
               {"inputs", names_json(subgraph.inputs, names)},
               {"outputs", names_json(subgraph.outputs, names)},
               {"operators", Json::array()}};
-    for (const Operator& op : subgraph.operators) json["operators"].push_back(operator_json(op, names));
+    for (Operator op : subgraph.operators) {
+      model::copy_what_moves(graph, op);  // in graph JSON a run decides open extents
+      json["operators"].push_back(operator_json(op, names));
+    }
     return json;
   });
   document.rows("state", graph.ties, [&](const StateTie& tie) {

@@ -21,6 +21,7 @@
 #include "export/header_declarations.h"
 #include "export/header_macros.h"
 #include "export/header_tables.h"
+#include "model/motions.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 
@@ -127,6 +128,11 @@ void write_header(const Plan& plan, std::span<const Graph> graphs, const HeaderO
   if (graphs.size() != plan.models.size())
     throw UsageError(fmt::format("a C header needs the graphs of all {} models of its plan, {} are given",
                                  plan.models.size(), graphs.size()));
+  if (model::has_views_that_move(plan))
+    throw UsageError(
+        "a C header has one offset for each tensor, and the plan has tensors that move with the sizes: plan "
+        "with "
+        "-o FILE.h, which keeps their places");
   HeaderWriter(plan, graphs, options, out).write();
 }
 

@@ -197,6 +197,10 @@ Json views_json(const exporting::ViewRun& run, std::span<const View> views, cons
   if (first.ring)
     json["ring"] = {
         {"axis", first.ring->axis}, {"granule", first.ring->granule}, {"count", first.ring->count}};
+  if (first.moves) {
+    for (const OpenBytes& it : *first.moves)
+      json["moves"].push_back({{"bytes", it.bytes}, {"symbols", it.symbols}});
+  }
   return json;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "import/json.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
+#include "model/motions.h"
 #include "operators/states.h"
 
 namespace stowage::import {
@@ -250,6 +253,20 @@ class GraphReader {
   std::vector<bool> has_kind_;
 };
 
+/// A run decides open extents of graph JSON, so nothing is known of them before it.
+void expect_copies_that_stay(const Graph& graph) {
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
+      const Operator& op = graph.subgraphs[s].operators[o];
+      const std::vector<bool> fixed = fixed_copies(graph, op);
+      const auto moved = std::ranges::find(fixed, false);
+      if (moved == fixed.end()) continue;
+      const ByteCopy& copy = op.copies[static_cast<std::size_t>(moved - fixed.begin())];
+      throw Error(describe(graph, s, o), model::text_of_moved(copy));
+    }
+  }
+}
+
 }  // namespace
 
 Input read_graph_json(const Source& source, const ImportOptions& options) {
@@ -265,6 +282,7 @@ Input read_graph_json(const Source& source, const ImportOptions& options) {
   Input input = GraphReader(document, source.folder, options.constants).run();
   auto& graph = std::get<Graph>(input.content);
   validate(graph);  // so that indices are in range
+  expect_copies_that_stay(graph);
   add_states(graph, options.states);
   add_scratch(graph, options.scratch);
   validate(graph);

@@ -31,6 +31,7 @@
 #include "import/onnx_wire.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
+#include "model/motions.h"
 #include "operators/states.h"
 #include "stowage/error.h"
 
@@ -192,7 +193,9 @@ class OpenReader {
     }
     it_.model = read_again(options_, 0);
     it_.model.graph = hold_for_all(std::move(graph), others);
-    return have_same_ranges(largest.ranges, options_) ? rejected : "";
+    const bool is_known_before = have_same_ranges(largest.ranges, options_);
+    if (largest.is_drawn || !is_known_before) model::copy_what_moves(it_.model.graph);
+    return is_known_before ? rejected : "";
   }
 
  private:

@@ -4,7 +4,10 @@
 // depends on the sizes:
 //
 //     n=64   x float32[64,16]   y float32[64,16]   z = x|y   copies of y to byte 4096
-//     n=32   x float32[32,16]   y float32[32,16]   z = x|y   copies of y to byte 2048: y must be copied
+//     n=32   x float32[32,16]   y float32[32,16]   z = x|y   copies of y to byte 2048: its place moves
+//
+// But where whole tensors are joined back to back, as here, places are sums of their bytes in each reading; such copies
+// stay, and model/motions.h says how their places move.
 //
 // Extents that agree in all readings are one symbol, as two polynomials that agree at random points are equal
 // (Schwartz and Zippel). The sizes are drawn so that each range also varies alone, or with one other if the
@@ -27,6 +30,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/motions.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -399,9 +403,36 @@ class Merger {
     };
     std::size_t first = 0;
     while (first < op.copies.size() && stays(first)) ++first;
-    if (first == op.copies.size()) return;
-    op.must_copy = why_moved(op, op.copies[first]);
+    if (first == op.copies.size() || are_joined_alike(s, o)) return;
+    op.must_copy = model::why_moved(graph_, op, op.copies[first]);
     op.copies.clear();
+  }
+
+  /// Whether the operator joins the same whole tensors in all readings, or cuts one into them, back to back in one order.
+  [[nodiscard]] bool are_joined_alike(std::size_t s, std::size_t o) const {
+    const Operator& op = graph_.subgraphs[s].operators[o];
+    if (!model::has_places_that_move(graph_, op)) return false;
+    const std::vector<model::CopyMotion> motions = model::motions_of_copies(graph_, op);
+    const bool is_cut =
+        std::ranges::any_of(motions, [](const model::CopyMotion& it) { return !it.from.empty(); });
+    const auto by_place = [](const ByteCopy& a, const ByteCopy& b) {
+      return std::pair(a.to, a.from) < std::pair(b.to, b.from);
+    };
+    std::vector<ByteCopy> in_order = op.copies;
+    std::ranges::sort(in_order, by_place);
+    return std::ranges::all_of(others_, [&](const Graph& other) {
+      std::vector<ByteCopy> expected;
+      Bytes place = 0;
+      for (ByteCopy copy : in_order) {
+        copy.size = other.tensors[is_cut ? *op.outputs[copy.output] : *op.inputs[copy.input]].bytes;
+        (is_cut ? copy.from : copy.to) = place;
+        if (copy.size > 0) expected.push_back(copy);
+        place += copy.size;
+      }
+      std::vector<ByteCopy> found = other.subgraphs[s].operators[o].copies;
+      std::ranges::sort(found, by_place);
+      return found == expected;
+    });
   }
 
   /// Whether a copy has several rows at the largest sizes, of which one tensor may have more columns than the other at
@@ -453,18 +484,6 @@ class Merger {
       begins_alike = begins_alike || (it.from == copy.from && it.to == copy.to && it.size <= copy.size);
     }
     return begins_alike;
-  }
-
-  [[nodiscard]] std::string why_moved(const Operator& op, const ByteCopy& copy) const {
-    const bool is_in_output = copy.to != 0;
-    const TensorId whole = is_in_output ? *op.outputs[copy.output] : *op.inputs[copy.input];
-    const std::vector<OpenExtent>& open = graph_.tensors[whole].open;
-    const std::string place =
-        fmt::format("byte {} of {} {}", is_in_output ? copy.to : copy.from, is_in_output ? "output" : "input",
-                    is_in_output ? copy.output : copy.input);
-    if (open.empty()) return place + " has another meaning at other sizes";
-    return fmt::format("{} lies behind an open extent, of axis {}, and moves with it", place,
-                       open.back().axis);
   }
 
   Graph graph_;

@@ -51,7 +51,7 @@ using ReadAt = std::function<bool(const ImportOptions& exact)>;
 void add_note(const std::string& note, std::string& notes);
 
 /// The graph of the largest sizes, as it holds for the sizes of the others, too: extents that differ are
-/// open, copies at offsets that differ are gone, and so is what else one of the others contradicts. All graphs
+/// open, copies at offsets that differ are gone unless whole tensors are joined (model/motions.h), and so is what else one of the others contradicts. All graphs
 /// are of one model and have the same operators and folded results. What was open stays open, so others may be
 /// given a few at a time. Throws Error for a tensor that is largest elsewhere.
 [[nodiscard]] Graph hold_for_all(Graph largest, std::span<const Graph> others);

@@ -75,6 +75,16 @@ std::vector<Lifetime> lives_of_views(const Json& json, const std::vector<std::si
   return lives;
 }
 
+std::vector<OpenBytes> read_moves(const Json& json) {
+  std::vector<OpenBytes> moves;
+  for (const Json& it : json.elements()) {
+    OpenBytes term{.bytes = it.at("bytes").integer()};
+    for (const Json& symbol : it.at("symbols").elements()) term.symbols.push_back(symbol.index());
+    moves.push_back(std::move(term));
+  }
+  return moves;
+}
+
 }  // namespace
 
 void read_buffers(const Json& json, const Names& memories, Plan& plan, Names& buffers, Repeated& repeated) {
@@ -123,6 +133,7 @@ void read_views(const Json& json, const Names& buffers, const Plan& plan, std::v
     View view{.buffer = in[i], .offset = json.at("offset").natural(), .life = lives[i], .ring = ring};
     if (!rows.empty()) view.rows = rows[i % row_blocks];
     if (!blocks.empty()) view.block = blocks[i / row_blocks];
+    if (const auto moves = json.find("moves")) view.moves = read_moves(*moves);
     views.push_back(std::move(view));
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "model/motions.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -67,6 +68,21 @@ TensorId find_named(const Graph& graph, const std::vector<TensorId>& tensors, co
                                base::did_you_mean(name, names)));
 }
 
+/// State is at one place in all runs, so operators that read or write it copy what moves.
+void copy_moving_state(Graph& graph) {
+  std::vector<bool> is_state(graph.tensors.size(), false);
+  for (TensorId t = 0; t < graph.tensors.size(); ++t)
+    is_state[t] = graph.tensors[t].kind == TensorKind::state;
+  for (const StateTie& tie : graph.ties) is_state[tie.input] = is_state[tie.output] = true;
+  const auto is_of_state = [&](const std::optional<TensorId>& it) { return it && is_state[*it]; };
+  for (Subgraph& subgraph : graph.subgraphs) {
+    for (Operator& op : subgraph.operators) {
+      if (std::ranges::any_of(op.inputs, is_of_state) || std::ranges::any_of(op.outputs, is_of_state))
+        model::copy_what_moves(graph, op);
+    }
+  }
+}
+
 }  // namespace
 
 void add_states(Graph& graph, const std::vector<StateNames>& states) {
@@ -77,6 +93,7 @@ void add_states(Graph& graph, const std::vector<StateNames>& states) {
       throw Error(describe(graph, input),
                   "is tied to a state, but is a variable that the model keeps for itself");
   }
+  copy_moving_state(graph);
 }
 
 void add_scratch(Graph& graph, const std::vector<ScratchRequest>& requests) {

@@ -23,6 +23,7 @@
 #include "import/tflite_shapes.h"
 #include "import/tflite_tables.h"
 #include "import/tflite_variables.h"
+#include "model/motions.h"
 #include "operators/facts.h"
 #include "operators/states.h"
 #include "stowage/error.h"
@@ -417,7 +418,9 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
         return other.is_drawn;
       });
   if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);
-  if (have_same_ranges(reading.ranges, options)) add_note(rejected, reading.note);
+  const bool is_known_before = have_same_ranges(reading.ranges, options);
+  if (reading.is_drawn || !is_known_before) model::copy_what_moves(reading.graph);
+  if (is_known_before) add_note(rejected, reading.note);
   ReadGraph result{.graph = std::move(reading.graph),
                    .first_values = std::move(reading.first_values),
                    .known = std::move(reading.known),

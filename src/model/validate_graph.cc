@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "model/motions.h"
 #include "model/ties.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
@@ -106,13 +107,11 @@ void check_copies(const Graph& graph, const Operator& op, const NamedOperator& p
     expect_inside(op.outputs, copy.output, copy.to, copy.size, "output");
     written[copy.output].emplace_back(copy.to, copy.to + copy.size);
   }
-  const std::vector<bool> fixed = fixed_copies(graph, op);
-  if (const auto moved = std::ranges::find(fixed, false); moved != fixed.end()) {
-    const ByteCopy& copy = op.copies[static_cast<std::size_t>(moved - fixed.begin())];
-    throw Error(place.text(),
-                fmt::format("copies byte {} of input {} to byte {} of output {}, expected places that "
-                            "no open extent moves",
-                            copy.from, copy.input, copy.to, copy.output));
+  const std::vector<model::CopyMotion> motions = model::motions_of_copies(graph, op);
+  const auto moved = std::ranges::find(motions, false, &model::CopyMotion::is_known);
+  if (moved != motions.end()) {
+    const ByteCopy& copy = op.copies[static_cast<std::size_t>(moved - motions.begin())];
+    throw Error(place.text(), model::text_of_moved(copy));
   }
   for (auto& ranges : written) {
     std::sort(ranges.begin(), ranges.end());

@@ -49,12 +49,17 @@ Clock NetworkFacts::clock_of(const Schedule& schedule) const {
 SharesPtr NetworkFacts::shares_of(std::span<const lifetime::OperatorId> operators, const lifetime::Uses& uses,
                                   const Residences& residences, std::vector<bool> apart) const {
   if (!places_.empty()) apart.resize(graph_->tensors.size(), false);
-  for (const GivenPlace& place : places_) apart[place.tensor] = true;
+  std::vector<TensorId> placed;
+  for (const GivenPlace& place : places_) {
+    apart[place.tensor] = true;
+    placed.push_back(place.tensor);
+  }
   alias::Sharing sharing = alias::share(*graph_, operators, uses, residences,
                                         {.alias = alias_,
                                          .target = target_,
                                          .alignment = buffer_options_.alignment,
                                          .apart = std::move(apart),
+                                         .placed = std::move(placed),
                                          .model = model_});
   Shares shares{.removed = sharing.removed, .kept = std::move(sharing.kept)};
   for (const alias::Shared& group : sharing.groups) {

@@ -25,6 +25,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "model/motions.h"
 #include "model/size_terms.h"
 #include "model/ties.h"
 #include "pack/life.h"
@@ -60,6 +61,7 @@ void expect_plan_of_one(const Plan& plan) {
   if (plan.memories.size() != 1) reject("several memories");
   if (plan.clocks.size() != 1) reject("branches");
   if (is_streamed(plan)) reject("rows");
+  if (model::has_views_that_move(plan)) reject("tensors that move within their buffers");
   if (!plan.slots.empty()) reject("a pool of slots, whose places are multiples of one size");
   const bool has_pins =
       std::ranges::any_of(plan.buffers, [](const Buffer& it) { return it.pinned.has_value(); });
@@ -477,6 +479,8 @@ FoundFunctions find_offset_functions(const Plan& plan, const Graph& range, std::
   return found;
 }
 
+void keep_in_place(Graph& range) { model::copy_what_moves(range); }
+
 Graph graph_at(Graph range, const Graph& exact) {
   const auto has_as_many = [](const Subgraph& a, const Subgraph& b) {
     return a.operators.size() == b.operators.size();
@@ -484,6 +488,14 @@ Graph graph_at(Graph range, const Graph& exact) {
   if (range.tensors.size() != exact.tensors.size() ||
       !std::ranges::equal(range.subgraphs, exact.subgraphs, has_as_many))
     reject_other_tensors();
+  std::vector<std::pair<Operator*, const Operator*>> moving;
+  for (std::size_t s = 0; s < range.subgraphs.size(); ++s) {
+    std::vector<Operator>& operators = range.subgraphs[s].operators;
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      if (model::has_places_that_move(range, operators[o]))
+        moving.emplace_back(&operators[o], &exact.subgraphs[s].operators[o]);
+    }
+  }
   for (std::size_t t = 0; t < range.tensors.size(); ++t) {
     Tensor& tensor = range.tensors[t];
     if (!is_open(tensor)) continue;
@@ -501,10 +513,35 @@ Graph graph_at(Graph range, const Graph& exact) {
       std::erase_if(op.copies, [](const ByteCopy& it) { return it.size <= 0; });
     }
   }
+  for (const auto& [op, at_size] : moving)
+    op->copies = at_size->copies;  // the places are what the reading says
   return range;
 }
 
 namespace {
+
+/// Puts views that move where they are when the tensors of the only model are those of `at`.
+void move_views(Plan& plan, const Graph& at) {
+  model::Extents largest;
+  model::Extents own;
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+    const Tensor& tensor = plan.tensors[t].tensor;
+    if (!is_open(tensor) || !tensor.shape || !at.tensors[t].shape) continue;
+    model::note_extents(tensor, *tensor.shape, largest);
+    model::note_extents(tensor, *at.tensors[t].shape, own);
+  }
+  for (PlannedTensor& tensor : plan.tensors) {
+    for (View& view : tensor.views) {
+      if (!view.moves) continue;
+      const auto before = model::value_of(*view.moves, largest);
+      const auto now = model::value_of(*view.moves, own);
+      if (!before || !now)
+        throw Error("", fmt::format("tensor {} moves too far", base::quoted(tensor.tensor.name)));
+      view.offset += *now - *before;
+      view.moves.reset();
+    }
+  }
+}
 
 /// The plan with the tensors of the network at some sizes. Buffers and offsets are those of `draft`.
 Plan finished_at(plan::Draft draft, const Graph& at) {
@@ -521,6 +558,7 @@ Plan finished_at(plan::Draft draft, const Graph& at) {
   own.order_searches.clear();
   own.order_profile.reset();
   own.savings.reset();
+  move_views(own, at);
   for (std::size_t t = 0; t < own.tensors.size(); ++t) own.tensors[t].tensor = at.tensors[t];
   count_copies(at, own);
   Plan finished = plan::finish(std::move(draft), memories);

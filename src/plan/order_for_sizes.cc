@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/motions.h"
 #include "plan/limit_parts.h"
 #include "plan/size_samples.h"
 #include "stowage/error.h"
@@ -121,6 +122,12 @@ std::vector<Alone> plans_alone(const Input& range, std::span<const SizeSymbol> s
   return plans;
 }
 
+/// The network with the copies made that functions cannot remove: views move within their buffers.
+Input without_moves(Input range) {
+  keep_in_place(std::get<Graph>(range.content));
+  return range;
+}
+
 /// How much more than a plan alone the functions need, where they need most of it; and where that is.
 std::pair<double, std::size_t> worst_of(const OffsetFunctions& functions, const std::vector<Alone>& plans) {
   std::pair<double, std::size_t> worst{1, 0};
@@ -135,8 +142,14 @@ std::pair<double, std::size_t> worst_of(const OffsetFunctions& functions, const 
 
 }  // namespace
 
-PlanWithFunctions find_plan_with_functions(const Input& range, PlanResult first, const ReadAtSizes& read,
+PlanWithFunctions find_plan_with_functions(const Input& all, PlanResult first, const ReadAtSizes& read,
                                            const PlanOptions& options, HeldAgainst held_against) {
+  const Input range = without_moves(all);
+  if (model::has_views_that_move(first.plan)) {
+    std::vector<ModelInfo> models = std::move(first.plan.models);
+    first = make_plan(range, options);
+    first.plan.models = std::move(models);
+  }
   const Graph& graph = std::get<Graph>(range.content);
   const std::vector<SizeSymbol> symbols = first.plan.models.at(0).ranges;
   const auto functions_of = [&](const Plan& plan, double part) {

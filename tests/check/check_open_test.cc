@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "check_cases.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/graph.h"
+#include "stowage/import.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 
@@ -147,7 +149,34 @@ TEST(OpenExtents, AreAxesOfTheirTensorInOrder) {
     EXPECT_NE(message_of(wrong).find("'b': is open along axes"), std::string::npos) << message_of(wrong);
   Graph graph = concat_of_rows();
   for (const TensorId t : {1U, 2U, 3U}) graph.tensors[t].open = {{1, 0}};
+  EXPECT_NO_THROW(validate(graph));  // whole tensors joined back to back, one of them behind the other
+  std::ostringstream json;
+  write_graph(graph, json);
+  const Input read =
+      parse_input(json.str(), "graph.json");  // where nothing is known before a run, they are copied
+  EXPECT_TRUE(std::get<Graph>(read.content).subgraphs[0].operators[2].copies.empty());
+  graph.subgraphs[0].operators[2].copies.erase(graph.subgraphs[0].operators[2].copies.begin());
   EXPECT_THROW(validate(graph), Error);
+}
+
+TEST(OpenExtents, OfGraphJsonJoinNothingAtPlacesThatMove) {
+  Graph graph = concat_of_rows();
+  std::ostringstream json;
+  write_graph(graph, json);
+  std::string text = json.str();
+  const auto open_b = text.find("\"name\":\"a\"");
+  ASSERT_NE(open_b, std::string::npos);
+  text.insert(open_b, "\"open\":[[0,0]],");
+  const auto open_c = text.find("\"name\":\"c\"");
+  ASSERT_NE(open_c, std::string::npos);
+  text.insert(open_c, "\"open\":[[0,1]],");
+  try {
+    (void)parse_input(text, "graph.json");
+    ADD_FAILURE() << text;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("expected places that no open extent moves"), std::string::npos)
+        << error.what();
+  }
 }
 
 /// Address of an element at these extents.

@@ -16,6 +16,7 @@
 
 #include "model/size_terms.h"
 #include "onnx_models.h"
+#include "open_model.h"
 #include "plan/relation_search.h"
 #include "plan/size_fitting.h"
 #include "process.h"
@@ -186,39 +187,7 @@ TEST(RelationSearch, IsNoWorseThanTheBestStacking) {
 
 // Plans
 
-struct Model {
-  std::string content;
-  std::vector<SizeSymbol> symbols;
-
-  [[nodiscard]] ImportOptions options_for(const std::vector<GivenSize>& sizes) const {
-    ImportOptions options;
-    for (std::size_t s = 0; s < symbols.size(); ++s) options.dims.emplace(symbols[s].name, sizes[s]);
-    return options;
-  }
-  [[nodiscard]] Input read(const std::vector<GivenSize>& sizes) const {
-    return parse_input(content, "net.onnx", options_for(sizes));
-  }
-  [[nodiscard]] std::vector<GivenSize> all_sizes() const {
-    std::vector<GivenSize> sizes;
-    for (const SizeSymbol& it : symbols) sizes.emplace_back(it.least, it.most, it.step);
-    return sizes;
-  }
-  [[nodiscard]] Input whole_range() const { return read(all_sizes()); }
-  /// With weights: the network of the whole range at some sizes, and what was read at these.
-  [[nodiscard]] std::pair<Network, Network> networks_at(std::span<const std::int64_t> values) const {
-    std::vector<GivenSize> sizes;
-    for (const std::int64_t it : values) sizes.emplace_back(it, it);
-    Network range = parse_network(content, "net.onnx", options_for(all_sizes()));
-    Network exact = parse_network(content, "net.onnx", options_for(sizes));
-    range.input.content = graph_at(range.graph(), exact.graph());
-    return {std::move(range), std::move(exact)};
-  }
-  [[nodiscard]] Graph read_at(std::span<const std::int64_t> values) const {
-    std::vector<GivenSize> sizes;
-    for (const std::int64_t it : values) sizes.emplace_back(it, it);
-    return std::get<Graph>(read(sizes).content);
-  }
-};
+using Model = testing::OpenModel;
 
 /// Attention over a past and new tokens, whose numbers are open, and layers of fixed size.
 Model decoder() {
@@ -320,20 +289,11 @@ FoundFunctions found_for(const Model& model, const Plan& plan) {
       [&](std::span<const std::int64_t> values) { return model.read_at(values); }, quick());
 }
 
-std::vector<std::int64_t> drawn_values(const Model& model, std::mt19937_64& random) {
-  std::vector<std::int64_t> values;
-  for (const SizeSymbol& it : model.symbols) {
-    const auto steps = static_cast<std::uint64_t>((it.most - it.least) / it.step + 1);
-    values.push_back(it.least + static_cast<std::int64_t>(random() % steps) * it.step);
-  }
-  return values;
-}
-
 void expect_right_at_all(const Model& model, const Plan& plan, const OffsetFunctions& functions, int sizes) {
   EXPECT_TRUE(check_offset_functions(plan, functions).empty());
   std::mt19937_64 random(5);
   for (int i = 0; i < sizes; ++i) {
-    const std::vector<std::int64_t> values = drawn_values(model, random);
+    const std::vector<std::int64_t> values = model.drawn_values(random);
     const Graph graph = graph_at(std::get<Graph>(model.whole_range().content), model.read_at(values));
     const Plan there = plan_at(plan, functions, values, graph);
     const Faults faults = check_plan(there, {&graph, 1});
@@ -346,7 +306,7 @@ void expect_right_at_all(const Model& model, const Plan& plan, const OffsetFunct
 void expect_runs(const Model& model, const Plan& plan, const OffsetFunctions& functions, int sizes) {
   std::mt19937_64 random(9);
   for (int i = 0; i < sizes; ++i) {
-    const std::vector<std::int64_t> values = drawn_values(model, random);
+    const std::vector<std::int64_t> values = model.drawn_values(random);
     const auto [there, exact] = model.networks_at(values);
     const RunOptions options{.kernels = KernelSet::plain, .check = RunCheck::tensors, .random_weights = 3};
     const RunResult run = run_plan(there, plan_at(plan, functions, values, there.graph()), options);
@@ -377,7 +337,7 @@ TEST(OffsetFunctions, OfLayersWithCachesNeedOneRelation) {
   EXPECT_LE(found.report.worst, 1.005);
   std::mt19937_64 random(13);
   for (int i = 0; i < 20; ++i) {  // sizes that the search did not have
-    const std::vector<std::int64_t> values = drawn_values(model, random);
+    const std::vector<std::int64_t> values = model.drawn_values(random);
     const Input alone{.content = model.read_at(values)};
     EXPECT_LE(static_cast<double>(offsets_at(found.functions, values).peak),
               1.005 * static_cast<double>(make_plan(alone, {.solve = quick()}).plan.summary.peak));
@@ -444,7 +404,7 @@ double most_above_alone(const Model& model, const OffsetFunctions& functions, Io
   std::mt19937_64 random(3);
   double most = 1;
   for (int i = 0; i < sizes; ++i) {
-    const std::vector<std::int64_t> values = drawn_values(model, random);
+    const std::vector<std::int64_t> values = model.drawn_values(random);
     std::vector<GivenSize> exact;
     for (const std::int64_t it : values) exact.emplace_back(it, it);
     const Bytes alone = make_plan(model.read(exact), options_of(io)).plan.summary.peak;
@@ -595,7 +555,7 @@ TEST(OffsetFunctions, InCComputeTheSame) {
     std::string expected;
     std::mt19937_64 random(11);
     for (int i = 0; i < 30; ++i) {
-      const std::vector<std::int64_t> values = drawn_values(model, random);
+      const std::vector<std::int64_t> values = model.drawn_values(random);
       program +=
           "  { net_dims d = {" + std::to_string(values[0]) + ", " + std::to_string(values[1]) +
           "}; printf(\"%lld\", (long long)net_plan(&d, o)); for (int b = 0; b < NET_BUFFERS; ++b) printf(\" "
