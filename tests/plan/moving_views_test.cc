@@ -192,10 +192,11 @@ OpenModel random_network(std::uint64_t seed) {
   };
   const std::array<std::string, 4> unary{"Relu", "Sigmoid", "Neg", "Tanh"};
   const std::size_t count = 6 + below(10);
+  const bool may_be_empty = below(3) == 0;  // convolutions take no empty images
   for (std::size_t i = 0; i < count; ++i) {
     const auto recent = [&] { return made[made.size() - 1 - below(std::min<std::size_t>(made.size(), 4))]; };
     const auto from = recent();
-    switch (below(6)) {
+    switch (may_be_empty ? 1 + below(5) : below(6)) {
       case 0: {  // of other channels
         const std::int64_t channels = std::array<std::int64_t, 4>{4, 8, 16, 2}.at(below(4));
         const std::string weight = "w" + std::to_string(i);
@@ -242,7 +243,7 @@ OpenModel random_network(std::uint64_t seed) {
     sum = sum.empty() ? name : name + "s";
   }
   parts.nodes.push_back(node("Neg", {sum}, {"y"}));
-  return {onnx_model(parts, 11).SerializeAsString(), {{"h", 0, 3}, {"w", 1, 3}}};
+  return {onnx_model(parts, 11).SerializeAsString(), {{"h", may_be_empty ? 0 : 1, 4}, {"w", 1, 3}}};
 }
 
 PlanOptions random_options(std::uint64_t seed) {
