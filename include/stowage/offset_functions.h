@@ -116,8 +116,8 @@ void keep_in_place(Graph& range);
 /// Finds functions for a plan that holds for all sizes of the ranges, as `range` was read. Sizes are found from about a hundred readings of
 /// the model, and held against others; that is evidence, not proof, unless the report says that it was every size.
 /// What lies above what is searched for all sizes at once, and is right whatever the sizes are. Throws Error where
-/// sizes follow no function that is known, and UsageError for a plan of several models or memories, or by rows, and for
-/// more sizes than may each be tried.
+/// sizes follow no function that is known, and UsageError for a plan of several models or memories, by rows, or with
+/// views that move (keep_in_place), and for more sizes than may each be tried.
 [[nodiscard]] FoundFunctions find_offset_functions(const Plan& plan, const Graph& range,
                                                    std::vector<SizeSymbol> symbols, const ReadAtSizes& read,
                                                    const SolveOptions& options,

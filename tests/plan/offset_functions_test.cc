@@ -277,10 +277,17 @@ PlanOptions options_of(Io io) {
   return options;
 }
 
+/// Functions are for views that have one offset in their buffers.
+Input range_of(const Model& model) {
+  Input range = model.whole_range();
+  keep_in_place(std::get<Graph>(range.content));
+  return range;
+}
+
 PlanResult planned(const Model& model) {
   PlanOptions options;
   options.solve = quick();
-  return make_plan(model.whole_range(), options);
+  return make_plan(range_of(model), options);
 }
 
 FoundFunctions found_for(const Model& model, const Plan& plan) {
@@ -423,7 +430,7 @@ TEST(OffsetFunctions, MayBeInAnotherOrder) {
   for (const Model& model : models) {
     for (const Io io : {Io::arena, Io::external}) {
       const PlanOptions options = options_of(io);
-      const Input range = model.whole_range();
+      const Input range = range_of(model);
       const ReadAtSizes read = [&](std::span<const std::int64_t> values) { return model.read_at(values); };
       const PlanResult first = make_plan(range, options);
       const FoundFunctions before = found_for(model, first.plan);
@@ -441,11 +448,27 @@ TEST(OffsetFunctions, MayBeInAnotherOrder) {
   EXPECT_GT(better, 0);
 }
 
+TEST(OffsetFunctions, AreOfPlansInWhichNoTensorMoves) {
+  const Model model = decoder();
+  const Input range = model.whole_range();
+  const PlanOptions options = options_of(Io::arena);
+  const PlanResult first = make_plan(range, options);
+  const auto moves = [](const PlannedTensor& it) {
+    return !it.views.empty() && it.views[0].moves.has_value();
+  };
+  ASSERT_TRUE(std::ranges::any_of(first.plan.tensors, moves));
+  expect_refused([&] { (void)found_for(model, first.plan); }, "tensors that move within their buffers");
+  const PlanWithFunctions made = find_plan_with_functions(
+      range, first, [&](std::span<const std::int64_t> values) { return model.read_at(values); }, options);
+  EXPECT_TRUE(std::ranges::none_of(made.planned.plan.tensors, moves));
+  expect_right_at_all(model, made.planned.plan, made.found.functions, 6);
+}
+
 TEST(OffsetFunctions, KeepAnOrderThatIsGiven) {
   const Model model = two_chains();
   PlanOptions options = options_of(Io::external);
   options.order = Order::keep;
-  const PlanResult first = make_plan(model.whole_range(), options);
+  const PlanResult first = make_plan(range_of(model), options);
   const PlanWithFunctions made = find_plan_with_functions(
       model.whole_range(), first, [&](std::span<const std::int64_t> values) { return model.read_at(values); },
       options);
@@ -526,7 +549,7 @@ TEST(OffsetFunctions, AreRefusedForWhatTheyCannotDo) {
   PlanOptions options;
   options.solve = quick();
   options.memories = {{.name = "fast", .capacity = 4096}, {.name = "slow", .cost = 10}};
-  const Plan plan = make_plan(model.whole_range(), options).plan;
+  const Plan plan = make_plan(range_of(model), options).plan;
   expect_refused([&] { (void)found_for(model, plan); }, "several memories");
   const Plan one = planned(model).plan;
   const Graph range = std::get<Graph>(model.whole_range().content);
