@@ -127,8 +127,8 @@ enum class BodyUse : std::uint8_t { once, repeated };
 struct ByteCopy {
   std::size_t input = 0;   ///< Index in Operator::inputs.
   std::size_t output = 0;  ///< Index in Operator::outputs.
-  Bytes from = 0;          ///< Offset in the input.
-  Bytes to = 0;            ///< Offset in the output.
+  Bytes from = 0;          ///< Offset in the input, at the largest open extents.
+  Bytes to = 0;            ///< Offset in the output, at the largest open extents.
   Bytes size = 0;          ///< At least 1.
 
   bool operator==(const ByteCopy&) const = default;
@@ -281,7 +281,7 @@ struct Graph {
 
 /// Throws Error unless all of these hold: references are in range; every tensor has at most one producer;
 /// every tensor that is read has a producer or a value; sizes are in range; open extents are of axes that exist;
-/// no body calls itself; copies lie within their tensors, at places that no open extent moves; state ties join
+/// no body calls itself; copies lie within tensors, at places that stay or follow from sizes; state ties join
 /// tensors of equal size; the operators can be ordered.
 void validate(const Graph& graph);
 

@@ -33,23 +33,21 @@ using RemovedCopies = std::unordered_map<const Operator*, std::vector<bool>>;
 
 RemovedCopies removed_copies(const Network& network) {
   RemovedCopies removed;
+  std::unordered_map<const Operator*, std::vector<model::CopyMotion>> motions;
   for (const Task& task : network.played.tasks) {
     if (task.op->copies.empty()) continue;
-    const auto found = removed.find(task.op);
-    auto& of_operator =
-        found != removed.end()
-            ? found->second
-            : removed.emplace(task.op, std::vector<bool>(task.op->copies.size(), true)).first->second;
-    const std::vector<model::CopyMotion> motions = model::motions_of_copies(network.graph(), *task.op);
+    const auto [found, is_new] = removed.try_emplace(task.op, task.op->copies.size(), true);
+    if (is_new) motions[task.op] = model::motions_of_copies(network.graph(), *task.op);
     for (std::size_t c = 0; c < task.op->copies.size(); ++c) {
+      if (!found->second[c]) continue;
       const ByteCopy& copy = task.op->copies[c];
+      const model::CopyMotion& motion = motions[task.op][c];
       const View* const read = read_view(network.needs, *task.op->inputs[copy.input], task.at);
       const View* const written = read_view(network.needs, *task.op->outputs[copy.output], task.at);
-      of_operator[c] = of_operator[c] && motions[c].is_known && read != nullptr && written != nullptr &&
-                       read->buffer == written->buffer &&
-                       read->offset + copy.from == written->offset + copy.to &&
-                       model::sum_of(moves_of(*read), motions[c].from, 1) ==
-                           model::sum_of(moves_of(*written), motions[c].to, 1);
+      found->second[c] =
+          motion.is_known && read != nullptr && written != nullptr && read->buffer == written->buffer &&
+          read->offset + copy.from == written->offset + copy.to &&
+          model::sum_of(moves_of(*read), motion.from, 1) == model::sum_of(moves_of(*written), motion.to, 1);
     }
   }
   return removed;
