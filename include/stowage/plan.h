@@ -147,7 +147,7 @@ struct Ring {
 /// Bytes that grow with open extents of a network: `bytes` times the extents of all `symbols`.
 struct OpenBytes {
   Bytes bytes = 0;                     ///< Not 0; may be negative.
-  std::vector<std::size_t> symbols{};  ///< Of OpenExtent; at least one, in ascending order. One may come twice.
+  std::vector<std::size_t> symbols{};  ///< Of OpenExtent, in ascending order; one may come twice.
 
   bool operator==(const OpenBytes&) const = default;
 };

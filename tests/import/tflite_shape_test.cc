@@ -18,6 +18,8 @@
 #include "import/tflite_tables.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
+#include "stowage/offset_functions.h"
+#include "stowage/planner.h"
 #include "tflite_models.h"
 
 namespace stowage {
@@ -467,7 +469,7 @@ TEST(TfliteSizes, OfARangeAreOpen) {
   EXPECT_EQ(exact.subgraphs[0].operators[0].copies.size(), 2);
   EXPECT_EQ(exact.tensors[2].shape, (Shape{12, 64}));
   const Graph range = graph_of_model(spec, {.shapes = {{"a", {{1, 8}, 64}}, {"b", {4, 64}}}});
-  EXPECT_TRUE(range.subgraphs[0].operators[0].copies.empty());
+  EXPECT_EQ(range.subgraphs[0].operators[0].copies.size(), 2);  // b lies behind a, whatever a has
   EXPECT_EQ(range.tensors[2].shape, (Shape{12, 64}));
   EXPECT_EQ(range.tensors[0].open.size(), 1);
   EXPECT_TRUE(range.tensors[1].open.empty());
@@ -657,6 +659,33 @@ TEST(TfliteSizes, ThatGrowFromRoundToRoundAreAskedFor) {
   EXPECT_EQ(tensor_named(graph, "tested").open.size(), 1U);
   options.shapes["list"] = {{3, 3}, 64};
   expect_has(problem_with<Error>(spec, options), {"(WHILE)", "'list'", "[3,64]", "[4,64]"});
+}
+
+TEST(TfliteSizes, OfPartsThatAreJoinedMoveThem) {
+  const auto rows = [](const std::string& name, std::int32_t count, std::int32_t open) {
+    return TfliteTensor{.name = name, .shape = {count, 64}, .signature = {open, 64}};
+  };
+  const TfliteSpec spec = model_of({rows("a", 1, -1), rows("b", 1, -1), rows("p", 1, -1), rows("q", 1, -1),
+                                    rows("c", 2, -1), rows("y", 2, -1)},
+                                   {{"NEG", {}, {"a"}, {"p"}},
+                                    {"NEG", {}, {"b"}, {"q"}},
+                                    {"CONCATENATION", {0, 0}, {"p", "q"}, {"c"}},
+                                    {"NEG", {}, {"c"}, {"y"}}},
+                                   {"a", "b"}, {"y"});
+  const Input range = read_model(spec, {.shapes = {{"a", {{1, 8}, 64}}, {"b", {{1, 4}, 64}}}});
+  const PlanResult result = make_plan(range, {.io = Io::external, .alias = Alias::all});
+  ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
+  EXPECT_EQ(result.plan.copies_removed.count, 2);
+  for (const std::int64_t a : {1, 3, 8}) {
+    for (const std::int64_t b : {1, 4}) {
+      const Graph exact = graph_of_model(spec, {.shapes = {{"a", {{a, a}, 64}}, {"b", {{b, b}, 64}}}});
+      const Graph there = graph_at(std::get<Graph>(range.content), exact);
+      const Plan plan = plan_at(result.plan, there);
+      const Faults faults = check_plan(plan, {&there, 1});
+      EXPECT_TRUE(faults.empty()) << a << "," << b << ": " << faults[0].what;
+      EXPECT_EQ(plan.copies_removed.count, 2);
+    }
+  }
 }
 
 /// TensorFlow Lite Micro takes the shapes as they are.
