@@ -22,6 +22,7 @@
 #include "cli/frontier.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/open_rows.h"
 #include "cli/size_search.h"
 #include "cli/typed.h"
 #include "stowage/error.h"
@@ -416,6 +417,27 @@ FitQuestion fit_question(const std::string& text, const ModelTexts& texts, const
   question.range = range_to_search(
       [&](const GivenSize& size) { return read(question.at(std::nullopt, size)); }, question.range);
   return question;
+}
+
+std::optional<FoundOpenRows> fit_rows(PlanCommand& command, const PlanOptions& options) {
+  if (!options.stream || options.io != Io::rows) return std::nullopt;
+  const ReadTexts read = reader_of(command, options);
+  const FitQuestion question = fit_question(command.fit, command.model, read);
+  const ModelTexts texts = question.at(std::nullopt, question.range);
+  const InterruptWatch watch;
+  PlanOptions quick = options;
+  quick.solve.stop = watch.stop();
+  quick.solve.time_limit *= 1 - share_of_fit;
+  std::optional<FoundOpenRows> rows = rows_of_range(command.inputs, texts, quick, read);
+  if (!rows || !rows->planned || rows->planned->outcome != Outcome::fits) return std::nullopt;
+  command.model = texts;
+  base::print(std::cerr,
+              "stowage: fit: every size of {} from {} to {}{} fits by rows, in the same {} bytes; none of "
+              "these sizes needs more\n",
+              base::quoted(question.second), *question.range.least, question.range.most,
+              question.range.step > 1 ? fmt::format(" in steps of {}", question.range.step) : "",
+              rows->planned->plan.summary.peak);
+  return rows;
 }
 
 std::chrono::duration<double> fit_dimension(PlanCommand& command, const PlanOptions& options) {

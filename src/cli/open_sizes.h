@@ -1,10 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "cli/commands.h"
 #include "cli/frontier.h"
+#include "stowage/open_rows.h"
 #include "stowage/open_sizes.h"
 #include "stowage/options.h"
 
@@ -24,6 +26,10 @@ void show_open_sizes(const PlanCommand& command, const OpenSizesError& open, Pla
 /// Throws UsageError as `parse_fit`.
 [[nodiscard]] FitQuestion fit_question(const std::string& text, const ModelTexts& texts,
                                        const ReadTexts& read);
+
+/// The plan by rows for every size that --fit may take, if there is one that fits; it is printed to standard error, and the
+/// range becomes one of the command's sizes. None: the size must be searched.
+[[nodiscard]] std::optional<FoundOpenRows> fit_rows(PlanCommand& command, const PlanOptions& options);
 
 /// Finds the largest size that --fit asks for, prints what was found to standard error, and makes the range up to it one
 /// of the command's sizes, or by rows the size itself; if no size fits, the smallest. Returns what is left of the time limit

@@ -303,10 +303,13 @@ ExitStatus run_plan(const PlanCommand& given) {
   }
   if (fits_two_dimensions(command)) return show_frontier(command, options, reader_of(command, options));
   const auto time_limit = options.solve.time_limit;
-  if (!command.fit.empty()) options.solve.time_limit = fit_dimension(command, options);
+  std::optional<FoundOpenRows> rows;
+  if (!command.fit.empty()) {
+    rows = fit_rows(command, options);
+    if (!rows) options.solve.time_limit = fit_dimension(command, options);
+  }
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
   options.solve.stop = watch.stop();
-  std::optional<FoundOpenRows> rows;
   if (!tflm && command.fit.empty() && command.offsets.empty())
     rows = rows_of_range(command.inputs, command.model, options, [&](const ModelTexts& texts) {
       return std::move(read_models(command.inputs, texts, Wanted::rows)[0]);

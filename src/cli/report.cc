@@ -14,6 +14,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/given_plan.h"
 #include "cli/output_files.h"
 #include "cli/plan_sizes.h"
 #include "stowage/error.h"
@@ -38,15 +39,20 @@ void expect_report(const ReportCommand& command) {
   if (command.models.empty() && command.model.is_any_given()) throw needs_model();
 }
 
-/// Checks the plan with its models, if there are any, and keeps their operators for the page.
-Faults check_reported(ReportedPlan& reported, const std::vector<std::string>& models,
+/// Checks the plan with its models, if there are any, and keeps their operators for the page. The plan becomes the one
+/// for the sizes that --dim gives within its ranges.
+Faults check_reported(GivenPlan& given, ReportedPlan& reported, const std::vector<std::string>& models,
                       const ModelTexts& texts) {
+  reported.plan = given.plan;
   if (models.empty()) return check_plan(reported.plan);
-  const PlannedSizes sizes = sizes_in(reported.plan, models, texts);
-  const std::vector<Input> inputs =
-      read_models(models, sizes.is_within ? sizes.range : sizes.texts, wanted_to_check(reported.plan));
+  const auto read = [&](const ModelTexts& wanted) {
+    return read_models(models, wanted, wanted_to_check(given.plan));
+  };
+  const WantedSizes sizes = wanted_sizes(given, models, texts);
+  std::vector<Input> inputs = read(sizes.texts);
+  reported.plan = plan_at_sizes(given, sizes, inputs, ReadInputs(read));
+  expect_states(reported.plan, parse_models(models), texts);
   Faults faults = check_plan(reported.plan, inputs);
-  if (faults.empty()) expect_states(reported.plan, parse_models(models), texts);
   reported.graphs = graphs_of(inputs);
   return faults;
 }
@@ -116,12 +122,17 @@ std::vector<base::OutputFile> report_of(const PlanCommand& command, const std::v
 
 ExitStatus run_report(const ReportCommand& command) {
   expect_report(command);
+  std::vector<GivenPlan> given;
   std::vector<ReportedPlan> plans;
-  for (const std::string& file : command.plans) plans.push_back({.plan = read_plan(file)});
+  for (const std::string& file : command.plans) {
+    given.push_back(read_given_plan(file));
+    plans.push_back({.plan = given.back().plan});
+  }
   const std::vector<std::vector<std::string>> models = models_by_plan(command, plans);
   for (std::size_t p = 0; p < plans.size(); ++p) {
     if (plans.size() > 1) plans[p].title = command.plans[p];
-    if (const Faults faults = check_reported(plans[p], models[p], command.model); !faults.empty()) {
+    const Faults faults = check_reported(given[p], plans[p], models[p], command.model);
+    if (!faults.empty()) {
       print_faults(faults);
       return ExitStatus::not_met;
     }

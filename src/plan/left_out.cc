@@ -63,6 +63,10 @@ bool has_rows_of_io(const Plan& plan) {
   });
 }
 
+bool has_open_sizes(const Plan& plan) {
+  return std::ranges::any_of(plan.tensors, [](const PlannedTensor& it) { return is_open(it.tensor); });
+}
+
 }  // namespace
 
 void leave_rows_out(const PlanOptions& options, WithoutRows reason, Plan& plan) {
@@ -76,6 +80,13 @@ void leave_rows_out(const PlanOptions& options, WithoutRows reason, Plan& plan) 
       return leave_rows_out(options, "an interrupt ended the search before rows with a lower peak were found",
                             "", plan);
     case WithoutRows::not_lower:
+      if (has_open_sizes(plan))
+        return leave_rows_out(options,
+                              "operators with open sizes run as wholes, and no rows of others with a lower "
+                              "peak were found",
+                              options.io == Io::rows ? "a plan for one size, as --dim NAME=N"
+                                                     : "--io rows, or a plan for one size, as --dim NAME=N",
+                              plan);
       const bool are_rings = options.stream->layout == StreamLayout::ring;
       return leave_rows_out(options,
                             are_rings ? "no rows in rings, in an order of loops, with a lower peak were found"

@@ -139,6 +139,52 @@ TEST(CliOpenSizes, AreNumbersOfRowsInAPlanOfTheSameBytes) {
   }
 }
 
+TEST(CliOpenSizes, NeedNoSearchWhereRowsTakeAllOfThem) {
+  const std::vector<std::string> by_rows{"--dim", "batch=1", "--stream", "--io", "rows", "--fit", "seq"};
+  const auto fitted = [&](const std::string& capacity) {
+    std::vector<std::string> arguments = by_rows;
+    arguments.insert(arguments.end(), {"--capacity", capacity, "--effort", "500"});
+    return planned(arguments);
+  };
+  const ProcessResult all = fitted("128");
+  EXPECT_EQ(all.status, 0) << all.errors;
+  expect_says(all.errors, {"every size of 'seq' from 1 to 1048576 fits by rows, in the same 128 bytes"});
+  expect_says(all.output, {"peak         128 bytes", "open rows    seq from 1 to 1048576"});
+  const ProcessResult none = fitted("64");
+  EXPECT_EQ(none.status, 1);
+  expect_says(none.errors, {"no size of 'seq' fits"});
+}
+
+TEST(CliOpenSizes, AreThoseOfThePage) {
+  const testing::TemporaryDirectory directory;
+  directory.write("net.onnx", encoder());
+  const auto page = [&](const std::string& seq) {
+    std::vector<std::string> arguments{"report", "plan.json", "--model", "net.onnx", "-o", "page.html"};
+    if (!seq.empty()) arguments.insert(arguments.end(), {"--dim", "seq=" + seq});
+    const ProcessResult result = run_stowage(directory.path(), arguments);
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return directory.read("page.html");
+  };
+  for (const std::string offsets : {"constant", "symbolic"}) {
+    const ProcessResult made =
+        run_stowage(directory.path(), {"plan", "net.onnx", "--dim", "batch=1", "--dim", "seq=1..512",
+                                       "--offsets", offsets, "-o", "plan.json"});
+    ASSERT_EQ(made.status, 0) << made.errors;
+    EXPECT_EQ(page("").find("1x7x16"), std::string::npos);
+    EXPECT_NE(page("7").find("1x7x16"), std::string::npos);
+  }
+}
+
+TEST(CliOpenSizes, OfFunctionsMayFitInPart) {
+  const ProcessResult result =
+      planned({"--dim", "batch=1", "--dim", "seq=1..512", "--offsets", "symbolic", "--capacity", "32KiB"});
+  EXPECT_EQ(result.status, 1) << result.errors;
+  expect_says(result.output, {"offsets      functions of 1 size"});
+  const ProcessResult several = planned({"--dim", "batch=1", "--dim", "seq=1,512", "--offsets", "symbolic"});
+  EXPECT_EQ(several.status, 2);
+  expect_says(several.errors, {"--offsets is for one plan"});
+}
+
 TEST(CliOpenSizes, SayWhyThereAreNoRowsForAllOfThem) {
   const testing::TemporaryDirectory directory;
   const auto model = [](const std::vector<onnx::NodeProto>& nodes) {
