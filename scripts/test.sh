@@ -90,7 +90,9 @@ around=$!
 step "clang, address and undefined-behaviour sanitizers"
 export ASAN_OPTIONS=malloc_context_size=8  # callers of an allocation in a report; 30 take a tenth of the time
 campaign=stowage_campaign
-if ! $long; then
+if $long; then
+  sanitized=(-DSTOWAGE_TEMPLATE_OPTIONS=)  # ten minutes of fuzzing are worth optimised readers
+else
   folders="base;check;import;kernels;model;run"
   c_library=OFF
   campaign=

@@ -5,11 +5,13 @@
 #include "c_packages.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <future>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -28,6 +30,9 @@ void write(const std::filesystem::path& file, const std::string& content) {
 /// Compilers of the system; the build has written their options, and compiled kernels.
 constexpr std::array<std::string_view, 3> c_compilers{"gcc", "clang-16", "g++"};
 
+/// Whose code is compiled at once: with more, the compiler that has most to do ends later.
+constexpr std::size_t networks_of_a_file = 16;
+
 std::string file_of(std::size_t compiler, std::string_view ending) {
   return fmt::format("{}/{}{}", STOWAGE_C_KERNELS, c_compilers[compiler], ending);
 }
@@ -45,6 +50,29 @@ std::string complaints_in(const std::string& output) {
   for (std::string line; std::getline(lines, line);)
     if (!line.ends_with("as expected")) complaints += line + "\n";
   return complaints;
+}
+
+/// What is known in one file only, where files of several packages are one: its name gets that of the package.
+std::set<std::string> own_names(const std::string& name, const Package& package) {
+  static const std::regex declared(
+      R"(^static [^;={(]*?\b(\w+) *[\[=({;]|^#define (\w+)\(|^\} (\w+)|[{,] (\w+) = \d)");
+  constexpr std::size_t longest = 200;  // lines of numbers are longer
+  std::set<std::string> names;
+  for (const GeneratedFile& file : package.files) {
+    if (!file.path.starts_with(name) || !file.path.ends_with(".c") || file.path == name + "_weights.c")
+      continue;
+    std::istringstream lines(file.content);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("static ") && !line.starts_with("#define ") && !line.starts_with("} ") &&
+          !line.starts_with("enum {"))
+        continue;
+      line.resize(std::min(line.size(), longest));
+      for (std::sregex_iterator it(line.begin(), line.end(), declared), end; it != end; ++it)
+        for (std::size_t group = 1; group < it->size(); ++group)
+          if ((*it)[group].matched && (*it)[group] != "struct") names.insert((*it)[group]);
+    }
+  }
+  return names;
 }
 
 /// Arrays of weights that nothing reads: flash is too dear for them.
@@ -83,10 +111,16 @@ void Packages::add(const std::string& name, const Package& package) {
   }
   const auto is_own = [&](const GeneratedFile& file) { return file.path == name + "_extern.c"; };
   const bool has_own = std::ranges::any_of(package.files, is_own);
-  write(own / (name + "_all.c"), "#include \"" + name + ".c\"\n#include \"" + name + "_weights.c\"\n" +
-                                     (has_own ? "#include \"" + name + "_extern.c\"\n" : "") +
-                                     "#define main " + name + "_main\nint main(void);\n#include \"" + name +
-                                     "_test.c\"\n");
+  std::string renamed, restored;
+  for (const std::string& it : own_names(name, package)) {
+    renamed += fmt::format("#define {0} own_{1}_{0}\n", it, name);
+    restored += fmt::format("#undef {}\n", it);
+  }
+  write(own / (name + "_all.c"),
+        fmt::format("{1}#include \"{0}.c\"\n#include \"{0}_weights.c\"\n{2}"
+                    "#define main {0}_main\nint main(void);\n"
+                    "#include \"{0}_test.c\"\n#undef main\n{3}",
+                    name, renamed, has_own ? fmt::format("#include \"{}_extern.c\"\n", name) : "", restored));
   if (std::string unread = unread_weights(name, package); !unread.empty())
     faults_.push_back(std::move(unread));
   names_.push_back(name);
@@ -96,14 +130,24 @@ std::string Packages::run_with(std::size_t compiler) const {
   const std::filesystem::path own = folder_ / c_compilers[compiler];
   std::vector<std::string> sources;
   std::vector<std::string> objects;
+  std::vector<std::string> parts;  // of the file that is compiled next
   std::string mains;
   std::string calls;
+  const auto end_file = [&] {
+    if (parts.empty()) return;
+    const std::string name = fmt::format("networks_{}", sources.size());
+    write(own / (name + ".c"), fmt::format("{}", fmt::join(parts, "")));
+    sources.push_back(name + ".c");
+    objects.push_back(name + ".o");
+    parts.clear();
+  };
   for (std::size_t i = compiler; i < names_.size(); i += c_compilers.size()) {
-    sources.push_back(names_[i] + "_all.c");
-    objects.push_back(names_[i] + "_all.o");
+    parts.push_back("#include \"" + names_[i] + "_all.c\"\n");
+    if (parts.size() == networks_of_a_file) end_file();
     mains += "int " + names_[i] + "_main(void);\n";
     calls += "  faults += " + names_[i] + "_main();\n";
   }
+  end_file();
   if (objects.empty()) return "";
   write(own / "everything.c",
         mains + "int main(void) {\n  int faults = 0;\n" + calls + "  return faults;\n}\n");
