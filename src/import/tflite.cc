@@ -15,6 +15,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "import/given_values.h"
+#include "import/open_merge.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
 #include "import/tflite_branches.h"
@@ -405,11 +406,11 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
     return Reader(file.model(), file.bytes(), sizes, readings++).read();
   };
   TfliteReading reading = read_at(options);
-  std::vector<Graph> others;
+  std::vector<OtherReading> others;
   const std::string rejected =
       read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {
         TfliteReading other = read_at(sizes);
-        others.push_back(std::move(other.graph));
+        others.push_back(reading_of(std::move(other.graph)));
         if (others.size() == readings_at_once) {
           reading.graph = hold_for_all(std::move(reading.graph), others);
           others.clear();

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "copies.h"
-#include "import/open_sizes.h"
+#include "import/open_merge.h"
 #include "onnx_models.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
@@ -613,10 +613,12 @@ TEST(OpenSizes, OfReadingsOneAfterTheOtherAreThoseOfAllAtOnce) {
     return std::get<Graph>(
         parse_input(model.SerializeAsString(), "x.onnx", {.dims = {{"n", {n, n}}, {"m", {m, m}}}}).content);
   };
-  const std::vector<Graph> others{at(8, 8), at(4, 4), at(8, 4), at(5, 8)};
+  using import::reading_of;
+  const std::vector<import::OtherReading> others{reading_of(at(8, 8)), reading_of(at(4, 4)),
+                                                 reading_of(at(8, 4)), reading_of(at(5, 8))};
   const Graph once = import::hold_for_all(at(8, 8), others);
   Graph turned = at(8, 8);
-  for (const Graph& other : others) turned = import::hold_for_all(std::move(turned), {&other, 1});
+  for (const import::OtherReading& other : others) turned = import::hold_for_all(std::move(turned), {&other, 1});
   EXPECT_EQ(turned, once);
   EXPECT_FALSE(once.subgraphs[0].operators[0].must_copy.empty());
 }

@@ -1,0 +1,56 @@
+#include "import/onnx_read.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stowage::import {
+
+SharedReading& OnnxModel::shared() {
+  if (shared_ == nullptr)
+    shared_ = std::make_unique<SharedReading>(std::as_const(graph_), file_->versions, file_->folder);
+  return *shared_;
+}
+
+void OnnxModel::take(std::vector<DecidedIf> decided) {
+  taken_.push_back(std::move(decided));
+  resolve();
+}
+
+void OnnxModel::take_none() {
+  if (taken_.empty()) return;
+  taken_.clear();
+  resolve();
+}
+
+void OnnxModel::resolve() {
+  shared_.reset();
+  graph_ = resolve_names(*file_->proto.graph);
+  for (const auto& decided : taken_) import::take_branches(graph_, decided);
+}
+
+std::optional<Inferred> OnnxModel::take_known_branches(const ImportOptions& options, const Reading& reading) {
+  for (;;) {
+    Inferred inferred = infer(options, reading);
+    if (inferred.are_rounds_unlike) return std::nullopt;
+    if (inferred.decided.empty()) return inferred;
+    if (inferred.is_drawn && !reading.leaves_sizes_open) return std::nullopt;
+    take(std::move(inferred.decided));
+  }
+}
+
+std::optional<Inferred> OnnxModel::take_sure_branches(const ImportOptions& options, Reading reading) {
+  for (const bool in_rounds : {true, false}) {
+    reading.takes_branches_of_rounds = in_rounds;
+    if (auto inferred = take_known_branches(options, reading)) return inferred;
+    take_none();
+  }
+  return std::nullopt;
+}
+
+bool has_branches(const Graph& graph) {
+  return std::ranges::any_of(graph.subgraphs, [](const Subgraph& subgraph) {
+    return std::ranges::any_of(subgraph.operators, [](const Operator& op) { return op.type == "If"; });
+  });
+}
+
+}  // namespace stowage::import
