@@ -93,7 +93,13 @@ void Inference::declare(TensorId t) {
   auto& declared = shared_.declared[t];
   const bool has_sizes = shared_.has_named_axes[t] && !options_.dims.empty();
   if (!has_sizes && declared) return types_.set_number(t, *declared);
-  merge(declared_type(*model_.declared[t], options_.dims), t, "declaration");
+  const Type type = declared_type(*model_.declared[t], options_.dims);
+  const Id id = types_.number_of(type);
+  if (shared_.size_of(id).is_plain) {
+    types_.set_number(t, id);
+  } else {
+    merge(type, t, "declaration");
+  }
   if (!has_sizes) declared = types_.number(t);
 }
 
@@ -314,7 +320,8 @@ void Inference::learn(TensorId t, const Type& inferred) {
 
 void Inference::merge(const Type& found, TensorId t, std::string_view source) {
   Type merged = types_[t];
-  merge_types(found, merged, place(t), source);
+  merge_types(
+      found, merged, [&] { return place(t); }, source);
   types_.set(t, merged);
 }
 
