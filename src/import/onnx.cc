@@ -170,7 +170,6 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& wanted) {
     OfAllSizes of_all = read_at_all_sizes(reader, options, largest);
     add_note(of_all.rejected, result->note);
     model = std::move(reader.graph());
-    model.graph = std::move(of_all.graph);
     result->types = std::move(of_all.known.types);
     result->values = std::move(of_all.known.values);
   } else {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,7 @@ namespace {
 class OpenReader {
  public:
   OpenReader(OnnxModel& model, const ImportOptions& options, const Inferred& largest)
-      : model_(model), shared_(model.shared()), options_(options), largest_(largest) {
+      : model_(model), graph_(model.graph()), shared_(model.shared()), options_(options), largest_(largest) {
     if (!largest.own.empty()) own_ = &largest.own;
     varying_.resize(largest.values.size());
   }
@@ -31,9 +30,11 @@ class OpenReader {
       return read_other(exact);
     };
     const std::string rejected = read_at_others(largest_.ranges, largest_.is_drawn, read_at);
-    OfAllSizes result = read_largest();
-    result.graph = hold_for_others(std::move(result.graph));
+    OfAllSizes result{.known = model_.infer(options_, {.varying = varying_})};
     if (have_same_ranges(largest_.ranges, options_)) result.rejected = rejected;
+    write_sizes(shared_, result.known, graph_.graph);
+    find_copies(graph_, shared_.versions, result.known.values);
+    hold_for_others();
     return result;
   }
 
@@ -41,7 +42,7 @@ class OpenReader {
   struct Other {
     std::size_t number = 0;
     ImportOptions exact{};
-    std::optional<Inferred> known{};  ///< None: there are too many to hold them all.
+    std::unique_ptr<Inferred> known{};  ///< Null: there are too many to hold them all.
   };
 
   /// Throws Error if the model rejects these sizes. Branches that only they decide are left open elsewhere, and what is in
@@ -56,7 +57,13 @@ class OpenReader {
   bool read_other(const ImportOptions& exact) {
     const Reading reading{.number = ++numbers_, .own = own_};
     const SharedReading::Extent before = shared_.extent();
-    Other other{.number = reading.number, .exact = exact, .known = model_.infer(exact, reading)};
+    Other other{.number = reading.number, .exact = exact};
+    try {
+      other.known = std::make_unique<Inferred>(model_.infer(exact, reading));
+    } catch (...) {
+      shared_.forget_after(before);
+      throw;
+    }
     const Values& values = other.known->values;
     for (TensorId t = 0; t < varying_.size(); ++t) {
       const bool is_known = largest_.values.number(t) != 0;
@@ -71,32 +78,23 @@ class OpenReader {
     return is_drawn;
   }
 
-  OfAllSizes read_largest() {
-    OfAllSizes result{.known = model_.infer(options_, {.varying = varying_})};
-    OnnxGraph largest = model_.graph();
-    write_sizes(shared_, result.known, largest.graph);
-    find_copies(largest, shared_.versions, result.known.values);
-    result.graph = std::move(largest.graph);
-    return result;
-  }
-
-  Graph hold_for_others(Graph graph) {
+  void hold_for_others() {
     std::vector<OtherReading> found;
     const SharedReading::Extent before = shared_.extent();
     for (Other& other : others_) {
-      found.push_back(sizes_at(other, graph));
+      found.push_back(sizes_at(other));
       if (found.size() < readings_at_once) continue;
-      graph = hold_for_all(std::move(graph), found);
+      hold_for_all(graph_.graph, found);
       found.clear();
       shared_.forget_after(before);
     }
-    return hold_for_all(std::move(graph), found);
+    hold_for_all(graph_.graph, found);
   }
 
   /// With the values that other readings contradict fewer operators are folded, and then a size that nobody needed may be open.
-  OtherReading sizes_at(Other& other, const Graph& graph) {
+  OtherReading sizes_at(Other& other) {
     Inferred found;
-    if (other.known && !has_open_size(other.known->types)) {
+    if (other.known && !other.known->has_open_sizes) {
       found = *std::move(other.known);
       found.folding = fold(shared_, found.values, varying_);
       for (TensorId t = 0; t < varying_.size(); ++t)
@@ -104,16 +102,10 @@ class OpenReader {
     } else {
       found = model_.infer(other.exact, {.number = other.number, .varying = varying_, .own = own_});
     }
-    return sizes_and_copies(found, graph);
+    return sizes_and_copies(found);
   }
 
-  [[nodiscard]] bool has_open_size(const Types& types) {
-    for (TensorId t = 0; t < types.size(); ++t)
-      if (!shared_.size_of(types.number(t)).is_settled) return true;
-    return false;
-  }
-
-  OtherReading sizes_and_copies(const Inferred& found, const Graph& graph) {
+  OtherReading sizes_and_copies(const Inferred& found) {
     OtherReading result;
     for (TensorId t = 0; t < found.types.size(); ++t)
       result.tensors.push_back(&*shared_.size_of(found.types.number(t)).size);
@@ -124,25 +116,26 @@ class OpenReader {
         result.tensors[t] = &bounded->emplace_back(TensorSize{.bytes = bytes});
       result.holder = bounded;
     }
-    for (const Subgraph& subgraph : graph.subgraphs)
+    for (const Subgraph& subgraph : graph_.graph.subgraphs)
       result.copies.emplace_back(subgraph.operators.size(), nullptr);
-    add_copies(0, found, graph, result);
+    add_copies(0, found, result);
     return result;
   }
 
   /// Folded operators and their bodies have none.
-  void add_copies(std::size_t subgraph, const Inferred& found, const Graph& graph, OtherReading& result) {
-    const std::vector<Operator>& operators = graph.subgraphs[subgraph].operators;
+  void add_copies(std::size_t subgraph, const Inferred& found, OtherReading& result) {
+    const std::vector<Operator>& operators = graph_.graph.subgraphs[subgraph].operators;
     for (std::size_t o = 0; o < operators.size(); ++o) {
       if (found.folding.operators[subgraph][o]) continue;
       if (!operators[o].copies.empty())
         result.copies[subgraph][o] =
             shared_.copies_of(subgraph, o, result.tensors, found.types, found.values);
-      for (const std::size_t body : operators[o].bodies) add_copies(body, found, graph, result);
+      for (const std::size_t body : operators[o].bodies) add_copies(body, found, result);
     }
   }
 
   OnnxModel& model_;
+  OnnxGraph& graph_;  ///< Of the model.
   SharedReading& shared_;
   const ImportOptions& options_;
   const Inferred& largest_;

@@ -47,8 +47,8 @@ class Inference {
   void infer(std::size_t subgraph);
   void infer_operator(std::size_t subgraph, std::size_t o);
   void infer_call(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o);
-  [[nodiscard]] std::vector<Id> inferred_types(const Operator& op, const wire::NodeProto& node,
-                                               std::size_t subgraph, std::size_t o);
+  [[nodiscard]] KnownCall inferred_types(const Operator& op, const wire::NodeProto& node,
+                                         std::size_t subgraph, std::size_t o);
   [[nodiscard]] std::optional<operators::NodeContext> context_of(const Operator& op,
                                                                  const wire::NodeProto& node,
                                                                  std::vector<const Type*> inputs) const;
@@ -63,7 +63,7 @@ class Inference {
   [[nodiscard]] bool is_declared_by_inputs(TensorId t, const Type& inferred) const;
   void compute(const Operator& op, const wire::NodeProto& node);
   void compute_parts(const Operator& op, const wire::NodeProto& node);
-  void expect_size(TensorId t);
+  const SizeOfType& expect_size(TensorId t) const;
 
   // Operators with bodies, in onnx_bodies.cc
 
@@ -107,6 +107,7 @@ class Inference {
   std::optional<GivenSizes> given_{};  ///< In reading 0.
   Types types_;
   Values values_;
+  std::vector<std::optional<Id>> declared_{};  ///< Types by declaration.
   Folding folding_{};
   std::map<TensorId, Bytes> bounded_{};
   std::map<TensorId, std::vector<Number>> elements_{};

@@ -28,7 +28,7 @@ class OnnxModel {
   explicit OnnxModel(const OnnxFile& file) : file_(&file), graph_(resolve_names(*file.proto.graph)) {}
 
   [[nodiscard]] const OnnxGraph& graph() const { return graph_; }
-  /// The same to write what was read into it; then nothing is read any more.
+  /// The same to write sizes, kinds and copies into it, of which readings know nothing.
   [[nodiscard]] OnnxGraph& graph() { return graph_; }
   [[nodiscard]] const OnnxFile& file() const { return *file_; }
   /// What the readings of the network as it is share.
@@ -61,14 +61,14 @@ class OnnxModel {
 
 [[nodiscard]] bool has_branches(const Graph& graph);
 
-/// What holds at all sizes that a model may have.
+/// What is known of a model at its largest sizes and holds at all that it may have.
 struct OfAllSizes {
-  Graph graph{};  ///< At the largest sizes; what differs at others is open.
   Inferred known{};
   std::string rejected{};  ///< What the model rejects of ranges that are given, for a note.
 };
 
-/// Reads a model whose sizes are open at the largest, at which `largest` was found, and at others, see open_sizes.cc.
+/// Reads a model whose sizes are open at the largest, at which `largest` was found, and at others, see open_sizes.cc; and
+/// writes what holds at all of them into its graph.
 [[nodiscard]] OfAllSizes read_at_all_sizes(OnnxModel& model, const ImportOptions& options,
                                            const Inferred& largest);
 

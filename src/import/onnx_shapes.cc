@@ -68,9 +68,12 @@ Inferred Inference::run() {
   result.is_drawn = is_drawn_;
   result.decided = std::move(decided_);
   if (!result.decided.empty() || reading_.leaves_sizes_open) return result;
-  for (TensorId t = 0; t < types_.size(); ++t) expect_size(t);
-  folding_ = fold(shared_, values_, reading_.varying);
-  expect_settled();
+  for (TensorId t = 0; t < types_.size(); ++t)
+    if (!expect_size(t).is_settled) result.has_open_sizes = true;
+  if (reading_.number == 0 || !reading_.varying.empty() || result.has_open_sizes) {
+    folding_ = fold(shared_, values_, reading_.varying);
+    expect_settled();
+  }
   for (TensorId t = 0; t < reading_.varying.size(); ++t) {
     if (reading_.varying[t]) values_.set_number(t, 0);
   }
@@ -89,18 +92,14 @@ Inferred Inference::run() {
 
 /// The type that the file declares, with the given sizes.
 void Inference::declare(TensorId t) {
-  if (model_.declared[t] == nullptr) return;
-  auto& declared = shared_.declared[t];
-  const bool has_sizes = shared_.has_named_axes[t] && !options_.dims.empty();
-  if (!has_sizes && declared) return types_.set_number(t, *declared);
-  const Type type = declared_type(*model_.declared[t], options_.dims);
-  const Id id = types_.number_of(type);
-  if (shared_.size_of(id).is_plain) {
-    types_.set_number(t, id);
-  } else {
-    merge(type, t, "declaration");
+  const Id declaration = shared_.declarations[t];
+  if (declaration == 0) return;
+  if (declaration >= declared_.size()) declared_.resize(declaration + 1);
+  if (!declared_[declaration]) {
+    merge(declared_type(*model_.declared[t], options_.dims), t, "declaration");
+    declared_[declaration] = types_.number(t);
   }
-  if (!has_sizes) declared = types_.number(t);
+  types_.set_number(t, *declared_[declaration]);
 }
 
 void Inference::know_weight(TensorId t) {
@@ -183,9 +182,9 @@ void Inference::infer_operator(std::size_t subgraph, std::size_t o) {
     ++rounds_;
     for (const std::size_t body : op.bodies) infer(body);
     --rounds_;
-    const std::vector<Id> inferred = inferred_types(op, node, subgraph, o);
-    for (std::size_t i = 0; i < inferred.size(); ++i)
-      if (op.outputs[i]) learn(*op.outputs[i], inferred[i]);
+    const KnownCall found = inferred_types(op, node, subgraph, o);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (op.outputs[i] && found[i].inferred) learn(*op.outputs[i], *found[i].inferred);
   }
   for (const auto& output : op.outputs) {
     if (output) fill_given_shape(*output);
@@ -198,36 +197,38 @@ void Inference::infer_call(const Operator& op, const wire::NodeProto& node, std:
                            std::size_t o) {
   const KnownCall* known = shared_.known_call(subgraph, o, types_, values_);
   KnownCall fresh;
-  if (known == nullptr) fresh.inferred = inferred_types(op, node, subgraph, o);
-  const std::vector<Id>& inferred = known != nullptr ? known->inferred : fresh.inferred;
+  if (known == nullptr) fresh = inferred_types(op, node, subgraph, o);
   bool are_as_known = known != nullptr;
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (!op.outputs[i]) continue;
-    if (!inferred.empty()) learn(*op.outputs[i], inferred[i]);
+    const KnownOutput& found = known != nullptr ? (*known)[i] : fresh[i];
+    if (found.inferred) learn(*op.outputs[i], *found.inferred);
     fill_given_shape(*op.outputs[i]);
-    are_as_known = are_as_known && types_.number(*op.outputs[i]) == known->types[i];
+    are_as_known = are_as_known && types_.number(*op.outputs[i]) == found.type;
   }
   if (!are_as_known) compute(op, node);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-    if (are_as_known && op.outputs[i]) values_.set_number(*op.outputs[i], known->values[i]);
+    if (!op.outputs[i]) continue;
+    if (are_as_known) values_.set_number(*op.outputs[i], (*known)[i].value);
     if (known != nullptr) continue;
-    fresh.types.push_back(op.outputs[i] ? types_.number(*op.outputs[i]) : 0);
-    fresh.values.push_back(op.outputs[i] ? values_.number(*op.outputs[i]) : 0);
+    fresh[i].type = types_.number(*op.outputs[i]);
+    fresh[i].value = values_.number(*op.outputs[i]);
   }
   if (known == nullptr) shared_.note_call(std::move(fresh));
 }
 
-/// The types of the outputs by the rule of the operator; empty if too little is known of its inputs.
-std::vector<Id> Inference::inferred_types(const Operator& op, const wire::NodeProto& node,
-                                          std::size_t subgraph, std::size_t o) {
+/// The types of the outputs by the rule of the operator.
+KnownCall Inference::inferred_types(const Operator& op, const wire::NodeProto& node, std::size_t subgraph,
+                                    std::size_t o) {
   std::vector<const Type*> inputs;
+  inputs.reserve(op.inputs.size());
   for (const auto& input : op.inputs) inputs.push_back(input ? &types_[*input] : nullptr);
+  KnownCall found(op.outputs.size());
   auto context = context_of(op, node, std::move(inputs));
-  if (!context) return {};
+  if (!context) return found;
   apply_rule(op, node, *context, subgraph, o);
-  std::vector<Id> inferred;
-  for (const Type& type : context->outputs()) inferred.push_back(types_.number_of(type));
-  return inferred;
+  for (std::size_t i = 0; i < found.size(); ++i) found[i].inferred = types_.number_of(context->outputs()[i]);
+  return found;
 }
 
 /// The operator as its rule sees it, with these types of its inputs; none if too little is known of them.
@@ -339,10 +340,11 @@ void Inference::compute(const Operator& op, const wire::NodeProto& node) {
   if (op.type == "Split") return compute_parts(op, node);
   const std::size_t computed = op.type == "TopK" || op.type == "Unique" ? op.outputs.size() : 1;
   for (std::size_t i = 0; i < computed; ++i) {
-    const auto shape = op.outputs[i] ? concrete_shape(types_[*op.outputs[i]].dims) : std::nullopt;
-    if (!shape) continue;
-    values_.set(*op.outputs[i],
-                evaluate(node, values_of(op), *shape, types_[*op.outputs[i]].elem_type, shared_.files, i));
+    if (!op.outputs[i]) continue;
+    const Type& type = types_[*op.outputs[i]];
+    const auto shape = concrete_shape(type.dims);
+    if (!shape || !small_count(type.elem_type, *shape)) continue;
+    values_.set(*op.outputs[i], evaluate(node, values_of(op), *shape, type.elem_type, shared_.files, i));
   }
 }
 
@@ -362,15 +364,17 @@ void Inference::compute_parts(const Operator& op, const wire::NodeProto& node) {
   }
 }
 
-/// Throws Error for a tensor whose type has no size.
-void Inference::expect_size(TensorId t) {
-  if (shared_.size_of(types_.number(t)).size) return;
+/// What its type says of the tensor's size. Throws Error if that is not possible.
+const SizeOfType& Inference::expect_size(TensorId t) const {
+  const SizeOfType& known = shared_.size_of(types_.number(t));
+  if (known.size) return known;
   const DType dtype = dtype_of(types_[t].elem_type, place(t));
   try {
     static_cast<void>(bytes_of(dtype, *concrete_shape(types_[t].dims)));
   } catch (const Error& error) {
     throw Error(place(t), error.what());
   }
+  return known;
 }
 
 Inferred infer_shapes(SharedReading& shared, const ImportOptions& options, const Reading& reading) {

@@ -39,8 +39,9 @@ struct GivenRound {
 
 struct Inferred {
   Types types{};
-  Values values{};  ///< The known values, unless they vary.
-  Folding folding{};
+  Values values{};              ///< The known values, unless they vary.
+  bool has_open_sizes = false;  ///< Of tensors that are folded, bounded, or not written.
+  Folding folding{};            ///< Of reading 0, and where it may matter.
   /// Inputs whose elements the user gives.
   std::map<TensorId, std::vector<Number>> elements{};
   /// Tensors without a size whose bytes the user bounds.

@@ -26,9 +26,17 @@
 namespace stowage::import {
 namespace {
 
-bool has_names(const wire::TypeProto& type) {
-  if (type.element != nullptr && has_names(*type.element)) return true;
-  return type.shape && std::ranges::any_of(*type.shape, [](const auto& it) { return !it.name.empty(); });
+/// Empty for a type that is made of others.
+std::string words_of(const wire::TypeProto& type) {
+  if (type.element != nullptr) return "";
+  std::string words =
+      fmt::format("{} {} {}", static_cast<int>(type.kind), type.elem_type, type.shape.has_value());
+  if (!type.shape) return words;
+  for (const wire::Dimension& it : *type.shape) {
+    words += it.size ? fmt::format(" {}", *it.size) : " ?";
+    words += fmt::format(" {}:{}", it.name.size(), it.name);
+  }
+  return words;
 }
 
 /// Gives another result in each run. Dropout does so only in training mode.
@@ -113,17 +121,14 @@ SharedReading::SharedReading(const OnnxGraph& of, const Versions& versions_of_it
       is_weight(of.graph.tensors.size(), false),
       is_result(of.graph.tensors.size(), false),
       is_passed(of.graph.tensors.size(), false),
-      has_named_axes(of.graph.tensors.size(), false),
-      declared(of.graph.tensors.size()),
+      declarations(of.graph.tensors.size(), 0),
       weights(of.graph.tensors.size()),
       types_(std::make_shared<TypeTable>()),
       values_(std::make_shared<ValueTable>()) {
   static_cast<void>(types_->of(Type()));
   static_cast<void>(values_->of(std::nullopt));
-  for (TensorId t = 0; t < is_weight.size(); ++t) {
+  for (TensorId t = 0; t < is_weight.size(); ++t)
     is_weight[t] = of.graph.tensors[t].kind == TensorKind::weight;
-    has_named_axes[t] = of.declared[t] != nullptr && has_names(*of.declared[t]);
-  }
   for (const Subgraph& subgraph : of.graph.subgraphs) {
     auto& random = is_random.emplace_back();
     for (const Operator& op : subgraph.operators) {
@@ -139,7 +144,19 @@ SharedReading::SharedReading(const OnnxGraph& of, const Versions& versions_of_it
     if (type == nullptr || !type->shape) continue;
     for (const wire::Dimension& dimension : *type->shape) dims_of_caller.insert(dimension.name);
   }
+  number_declarations();
   number_kinds();
+}
+
+void SharedReading::number_declarations() {
+  std::unordered_map<std::string, Id> known;
+  Id next = 1;
+  for (TensorId t = 0; t < declarations.size(); ++t) {
+    if (model.declared[t] == nullptr) continue;
+    std::string words = words_of(*model.declared[t]);
+    declarations[t] = words.empty() ? next : known.try_emplace(std::move(words), next).first->second;
+    if (declarations[t] == next) ++next;
+  }
 }
 
 void SharedReading::number_kinds() {

@@ -25,12 +25,13 @@ struct SizeOfType {
   bool is_plain = false;             ///< A tensor of which every extent is known, and possible.
 };
 
-/// What is found for an operator without bodies.
-struct KnownCall {
-  std::vector<Id> inferred{};  ///< Types of the outputs, by its rule; empty: too little is known.
-  std::vector<Id> types{};     ///< The same with what else is known of them.
-  std::vector<Id> values{};    ///< Of the outputs, if they have these types.
+/// What is found for an output of an operator without bodies.
+struct KnownOutput {
+  std::optional<Id> inferred{};  ///< Its type by the rule of the operator; none: too little is known.
+  Id type = 0;                   ///< The same with what else is known of it.
+  Id value = 0;                  ///< If it has this type.
 };
+using KnownCall = std::vector<KnownOutput>;  ///< By output.
 
 /// What all readings of a model share: all that does not depend on sizes, and what was found for operators. Operators with
 /// the same type and attributes are of one kind, and what holds for one of them holds for all whose inputs have
@@ -46,12 +47,12 @@ class SharedReading {
   std::vector<std::vector<std::size_t>> orders;
   std::vector<std::vector<TensorId>> captures;
   std::vector<bool> is_weight;
-  std::vector<bool> is_result;       ///< An operator writes it.
-  std::vector<bool> is_passed;       ///< An operator passes it to its body.
-  std::vector<bool> has_named_axes;  ///< Declared; then the type depends on the sizes of these names.
+  std::vector<bool> is_result;  ///< An operator writes it.
+  std::vector<bool> is_passed;  ///< An operator passes it to its body.
+  std::vector<Id>
+      declarations;  ///< By tensor: number of what the file declares, equal ones alike; 0: nothing.
   std::set<std::string_view> dims_of_caller{};  ///< Symbolic dimensions of the inputs of the network.
   std::vector<std::vector<bool>> is_random;     ///< Operators that give another result in each run.
-  std::vector<std::optional<Id>> declared;      ///< Types that were read before and do not depend on sizes.
   /// Of a weight that was read before.
   struct Weight {
     Id type = 0;
@@ -88,6 +89,7 @@ class SharedReading {
   };
   using KeyTable = Numbers<Key, HashOfKey, std::equal_to<>>;
 
+  void number_declarations();
   void number_kinds();
   void set_key(std::size_t subgraph, std::size_t o, const Types& types, const Values& values);
   [[nodiscard]] std::vector<ByteCopy> find_copies_of(std::size_t subgraph, std::size_t o,

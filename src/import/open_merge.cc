@@ -24,14 +24,13 @@ using Extents = std::vector<std::int64_t>;
 
 class Merger {
  public:
-  Merger(Graph largest, std::span<const OtherReading> others) : graph_(std::move(largest)), others_(others) {}
+  Merger(Graph& graph, std::span<const OtherReading> others) : graph_(graph), others_(others) {}
 
-  Graph run() {
+  void run() {
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) merge_tensor(t);
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
       for (std::size_t o = 0; o < graph_.subgraphs[s].operators.size(); ++o) merge_operator(s, o);
     }
-    return std::move(graph_);
   }
 
  private:
@@ -172,7 +171,7 @@ class Merger {
                        open.back().axis);
   }
 
-  Graph graph_;
+  Graph& graph_;
   std::span<const OtherReading> others_;
   std::map<std::pair<std::optional<std::size_t>, Extents>, std::size_t>
       symbols_{};  ///< By that of before, if any, and extents.
@@ -197,8 +196,6 @@ OtherReading reading_of(Graph graph) {
   return reading;
 }
 
-Graph hold_for_all(Graph largest, std::span<const OtherReading> others) {
-  return Merger(std::move(largest), others).run();
-}
+void hold_for_all(Graph& largest, std::span<const OtherReading> others) { Merger(largest, others).run(); }
 
 }  // namespace stowage::import

@@ -30,10 +30,10 @@ struct OtherReading {
 /// What a graph says of the sizes at which it was read.
 [[nodiscard]] OtherReading reading_of(Graph graph);
 
-/// The graph of the largest sizes, as it holds for the sizes of the others, too: extents that differ are
-/// open, copies at offsets that differ are gone, and so is what else one of the others contradicts. All readings
-/// are of one model and have the same operators and folded results. What was open stays open, so others may be
-/// given a few at a time. Throws Error for a tensor that is largest elsewhere.
-[[nodiscard]] Graph hold_for_all(Graph largest, std::span<const OtherReading> others);
+/// Makes the graph of the largest sizes hold for the sizes of the others, too: extents that differ are open, copies at
+/// offsets that differ are gone, and so is what else one of the others contradicts. All readings are of one model and
+/// have the same operators and folded results. What was open stays open, so others may be given a few at a time.
+/// Throws Error for a tensor that is largest elsewhere.
+void hold_for_all(Graph& largest, std::span<const OtherReading> others);
 
 }  // namespace stowage::import

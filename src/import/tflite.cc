@@ -412,12 +412,12 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
         TfliteReading other = read_at(sizes);
         others.push_back(reading_of(std::move(other.graph)));
         if (others.size() == readings_at_once) {
-          reading.graph = hold_for_all(std::move(reading.graph), others);
+          hold_for_all(reading.graph, others);
           others.clear();
         }
         return other.is_drawn;
       });
-  if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);
+  if (!others.empty()) hold_for_all(reading.graph, others);
   if (have_same_ranges(reading.ranges, options)) add_note(rejected, reading.note);
   ReadGraph result{.graph = std::move(reading.graph),
                    .first_values = std::move(reading.first_values),
