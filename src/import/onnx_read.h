@@ -61,6 +61,10 @@ class OnnxModel {
 
 [[nodiscard]] bool has_branches(const Graph& graph);
 
+/// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant inputs, or with
+/// results that are known, as folded, and their outputs as weights.
+void write_sizes(SharedReading& shared, const Inferred& inferred, Graph& graph);
+
 /// What is known of a model at its largest sizes and holds at all that it may have.
 struct OfAllSizes {
   Inferred known{};

@@ -385,24 +385,4 @@ Inferred infer_shapes(SharedReading& shared, const ImportOptions& options, const
   }
 }
 
-void write_sizes(SharedReading& shared, const Inferred& inferred, Graph& graph) {
-  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    Tensor& tensor = graph.tensors[t];
-    const SizeOfType& it = shared.size_of(inferred.types.number(t));
-    tensor.dtype = it.dtype;
-    tensor.shape = it.size->shape;
-    tensor.bytes = it.size->bytes;
-    if (inferred.folding.constants[t]) tensor.kind = TensorKind::weight;
-  }
-  for (const auto& [t, bytes] : inferred.bounded) {
-    graph.tensors[t].shape.reset();
-    graph.tensors[t].bytes = bytes;
-  }
-  for (const auto& [t, elements] : inferred.elements) graph.tensors[t].value = elements;
-  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
-    std::vector<Operator>& operators = graph.subgraphs[s].operators;
-    for (std::size_t o = 0; o < operators.size(); ++o) operators[o].folded = inferred.folding.operators[s][o];
-  }
-}
-
 }  // namespace stowage::import

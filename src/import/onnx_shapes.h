@@ -63,8 +63,4 @@ struct Inferred {
 [[nodiscard]] Inferred infer_shapes(SharedReading& shared, const ImportOptions& options,
                                     const Reading& reading);
 
-/// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant inputs, or with
-/// results that are known, as folded, and their outputs as weights.
-void write_sizes(SharedReading& shared, const Inferred& inferred, Graph& graph);
-
 }  // namespace stowage::import
