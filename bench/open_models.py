@@ -7,9 +7,9 @@ MODELS is a folder that bench/models/fetch.py has filled; networks of bench/zoo/
 a Python with numpy, onnx and onnxruntime; without onnxruntime the shapes are not compared with its. Prints a Markdown
 table with a row for each model. Seconds are those of a processor, of whole commands.
 
-    question    `plan MODEL` without any size: seconds, and whether it names all open sizes
-    read        seconds of `plan --effort 1` for the range, above that of its largest size, as a quotient. The range is
-                read at 16 to 48 more sizes
+    question    `plan MODEL` without any size: seconds, the median of five runs, and whether it names all open sizes
+    read        seconds of `plan --effort 1` for the range, above that of its largest size, as a quotient of medians of
+                five. The range is read at 16 to 48 more sizes
     range       bytes of the plan for the range above that of the plan for the largest size alone, in per cent
     rel         relations of `--offsets symbolic`, and its seconds
     above       of the drawn sizes: the largest and the mean peak of the functions above that of a plan for the size
@@ -31,6 +31,7 @@ import pathlib
 import random
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -160,7 +161,8 @@ class Bench:
         return self.run("plan", self.file, *self.sizes(spans), "--effort", effort, *options)
 
     def question(self):
-        done, seconds = self.run("plan", self.file)
+        runs = [self.run("plan", self.file) for _ in range(5)]
+        done, seconds = runs[0][0], statistics.median(seconds for _, seconds in runs)
         heads = done.stdout.split("\n\n")[0]
         names = {name.split("[")[0] for name in [*self.model.ranges, *self.model.given]}
         missing = [name for name in names if name not in heads]
@@ -169,9 +171,9 @@ class Bench:
         return f"{seconds:.2f}"
 
     def read(self):
-        def least(spans):
-            return min(self.plan(spans, "--strategy", "greedy-by-size", effort=1)[1] for _ in range(2))
-        return f"{least(self.box()) / max(least(self.largest()), 1e-3):.1f}"
+        def middle(spans):
+            return statistics.median(self.plan(spans, "--strategy", "greedy-by-size", effort=1)[1] for _ in range(5))
+        return f"{middle(self.box()) / max(middle(self.largest()), 1e-3):.1f}"
 
     def peak(self, spans, *options, effort=300):
         done, seconds = self.plan(spans, "--json", *options, effort=effort)

@@ -26,12 +26,12 @@
 #include "import/onnx_invariants.h"
 #include "import/onnx_quantized.h"
 #include "import/onnx_sequences.h"
+#include "import/onnx_read.h"
 #include "import/onnx_shapes.h"
 #include "import/onnx_values.h"
 #include "import/onnx_wire.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
-#include "model/motions.h"
 #include "operators/states.h"
 #include "stowage/error.h"
 
@@ -61,28 +61,11 @@ Versions versions_of(const wire::ModelProto& model) {
 /// A model after reading; the parts of the graph point into the file's model.
 struct Read {
   std::shared_ptr<const void> holder{};  ///< Of the file; null if only the caller knows it.
-  wire::ModelProto proto{};
-  Versions versions{};
+  OnnxFile file{};
   OnnxGraph model{};
-  std::string note{};                           ///< As Input::note.
-  std::vector<Type> types{};                    ///< Per tensor.
-  std::vector<std::optional<Value>> values{};   ///< Per tensor; only values that shapes depend on.
-  std::vector<std::vector<DecidedIf>> taken{};  ///< Branches, one set after the other.
-
-  /// The graph without sizes, and with the branches that are taken.
-  [[nodiscard]] OnnxGraph resolved() const {
-    OnnxGraph graph = resolve_names(*proto.graph);
-    for (const auto& decided : taken) take_branches(graph, decided);
-    return graph;
-  }
-  void take(std::vector<DecidedIf> decided) {
-    taken.push_back(std::move(decided));
-    model = resolved();
-  }
-  void take_none() {
-    taken.clear();
-    model = resolved();
-  }
+  std::string note{};  ///< As Input::note.
+  Types types{};
+  Values values{};  ///< Only values that shapes depend on.
 };
 
 /// Takes the values away from inputs that the caller gives, as runtimes do since version 4 of the format; returns the
@@ -137,159 +120,64 @@ ImportOptions without_open_sizes(const OnnxGraph& model, const ImportOptions& op
   return sure;
 }
 
-/// Takes the branches that are known, and then those that are known by these, as long as there are some. Returns the
-/// types with all of them; none if a branch is not sure.
-std::optional<Inferred> take_known_branches(Read& it, const Source& source, const ImportOptions& options,
-                                            const Reading& reading) {
-  for (;;) {
-    Inferred inferred = infer_shapes(it.model, it.versions, source.folder, options, reading);
-    if (inferred.are_rounds_unlike) return std::nullopt;
-    if (inferred.decided.empty()) return inferred;
-    if (inferred.is_drawn && !reading.leaves_sizes_open) return std::nullopt;
-    it.take(std::move(inferred.decided));
-  }
-}
-
-/// The same, in bodies of loops only if all rounds take the same branches.
-std::optional<Inferred> take_sure_branches(Read& it, const Source& source, const ImportOptions& options,
-                                           Reading reading) {
-  for (const bool in_rounds : {true, false}) {
-    reading.takes_branches_of_rounds = in_rounds;
-    if (auto inferred = take_known_branches(it, source, options, reading)) return inferred;
-    it.take_none();
-  }
-  return std::nullopt;
-}
-
-bool has_branches(const Graph& graph) {
-  return std::ranges::any_of(graph.subgraphs, [](const Subgraph& subgraph) {
-    return std::ranges::any_of(subgraph.operators, [](const Operator& op) { return op.type == "If"; });
-  });
-}
-
-/// Reads a model whose sizes are open: at the largest and at others, see open_sizes.cc.
-class OpenReader {
- public:
-  OpenReader(Read& it, const Source& source, const ImportOptions& options)
-      : it_(it), source_(source), options_(options) {}
-
-  /// What the model rejects of ranges that are given, for a note.
-  std::string read(const Inferred& largest) {
-    if (!largest.own.empty()) own_ = &largest.own;
-    varying_.resize(largest.values.size());
-    if (has_ranges(largest.ranges)) expect_accepted(at_largest(largest.ranges));
-    const ReadAt compare = [&](const ImportOptions& exact) {
-      expect_accepted(exact);
-      return compare_values(exact, largest.values);
-    };
-    const std::string rejected = read_at_others(largest.ranges, largest.is_drawn, compare);
-    Graph graph = read_again(options_, 0).graph;
-    std::vector<Graph> others;
-    for (const auto& [number, exact] : accepted_) {
-      others.push_back(read_again(exact, number).graph);
-      if (others.size() < readings_at_once) continue;
-      graph = hold_for_all(std::move(graph), others);
-      others.clear();
-    }
-    it_.model = read_again(options_, 0);
-    it_.model.graph = hold_for_all(std::move(graph), others);
-    const bool is_known_before = have_same_ranges(largest.ranges, options_);
-    if (largest.is_drawn || !is_known_before) model::copy_what_moves(it_.model.graph);
-    return is_known_before ? rejected : "";
-  }
-
- private:
-  /// Throws Error if the model rejects these sizes. Branches that only they decide are left open elsewhere, and what is in
-  /// one that may not run is no reason to reject anything.
-  void expect_accepted(const ImportOptions& exact) {
-    if (!has_branches(it_.model.graph)) return;
-    Read alone = it_;
-    const Reading reading{.number = numbers_ + 1, .own = own_, .takes_branches = true};
-    (void)take_sure_branches(alone, source_, exact, reading);
-  }
-
-  /// Notes the values that are others at these sizes. Returns whether something was drawn.
-  bool compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
-    OnnxGraph model = it_.resolved();
-    const Reading reading{.number = ++numbers_, .own = own_};
-    const Inferred other = infer_shapes(model, it_.versions, source_.folder, exact, reading);
-    accepted_.emplace_back(reading.number, exact);
-    for (TensorId t = 0; t < varying_.size(); ++t)
-      varying_[t] = varying_[t] || (values[t] && values[t] != other.values[t]);
-    return other.is_drawn;
-  }
-
-  OnnxGraph read_again(const ImportOptions& exact, std::size_t number) {
-    OnnxGraph model = it_.resolved();
-    const Reading reading{.number = number, .varying = varying_, .own = number == 0 ? nullptr : own_};
-    Inferred inferred = infer_shapes(model, it_.versions, source_.folder, exact, reading);
-    it_.types = std::move(inferred.types);
-    it_.values = std::move(inferred.values);
-    find_copies(model, it_.versions, it_.values);
-    return model;
-  }
-
-  Read& it_;
-  const Source& source_;
-  const ImportOptions& options_;
-  const std::vector<Type>* own_ = nullptr;
-  std::size_t numbers_ = 0;
-  std::vector<std::pair<std::size_t, ImportOptions>> accepted_{};
-  std::vector<bool> varying_{};
-};
-
 /// Takes the branches that are the same at all sizes.
-void take_branches_of_all_sizes(Read& it, const Source& source, const ImportOptions& options) {
-  if (!has_branches(it.model.graph)) return;
+void take_branches_of_all_sizes(OnnxModel& it, const ImportOptions& options) {
+  if (!has_branches(it.graph().graph)) return;
   try {
-    const ImportOptions sure = without_open_sizes(it.model, options);
-    static_cast<void>(
-        take_sure_branches(it, source, sure, {.takes_branches = true, .leaves_sizes_open = true}));
+    const ImportOptions sure = without_open_sizes(it.graph(), options);
+    static_cast<void>(it.take_sure_branches(sure, {.takes_branches = true, .leaves_sizes_open = true}));
   } catch (const Error&) {
-    it.taken.clear();  // reading at the largest sizes says what is wrong
+    it.take_none();  // reading at the largest sizes says what is wrong
   }
-  it.model = it.resolved();
 }
 
 /// The types at the largest sizes. Each If whose condition is known is replaced by the branch that it takes; then there
 /// are others whose condition is known. If sizes are open, only what is known without them counts.
-Inferred infer_largest(Read& it, const Source& source, const ImportOptions& options) {
+Inferred infer_largest(OnnxModel& it, const ImportOptions& options) {
   if (!has_ranges(options)) {
-    auto exact = take_sure_branches(it, source, options, {.takes_branches = true});
+    auto exact = it.take_sure_branches(options, {.takes_branches = true});
     const bool is_open = exact && (exact->is_drawn || has_ranges(exact->ranges));
-    if (exact && (it.taken.empty() || !is_open)) return *std::move(exact);
+    if (exact && (!it.takes_branches() || !is_open)) return *std::move(exact);
     it.take_none();
   }
-  take_branches_of_all_sizes(it, source, options);
-  return infer_shapes(it.model, it.versions, source.folder, options, {});
+  take_branches_of_all_sizes(it, options);
+  return it.infer(options, {});
 }
 
 std::unique_ptr<Read> read(const Source& source, const ImportOptions& wanted) {
   auto result = std::make_unique<Read>();
-  result->proto = parse(source.bytes);
-  result->versions = versions_of(result->proto);
+  OnnxFile& file = result->file;
+  file.proto = parse(source.bytes);
+  file.versions = versions_of(file.proto);
+  file.folder = source.folder;
   ImportOptions given = wanted;
-  given.inputs = inputs_of_caller(result->proto, wanted);
-  inline_functions(result->proto);
-  split_fused(result->proto);
-  release_invariants(result->proto);
+  given.inputs = inputs_of_caller(file.proto, wanted);
+  inline_functions(file.proto);
+  split_fused(file.proto);
+  release_invariants(file.proto);
   NearbyFiles files(source.folder);
-  const std::string note_of_maps = leave_out_maps(*result->proto.graph);
-  resolve_sequences(result->proto, files);
-  join_quantized(result->proto, files);
-  OnnxGraph& model = result->model;
-  model = resolve_names(*result->proto.graph);
-  expect_sound_options(model, given);
-  const ImportOptions options = with_sizes_of_values(model, given);
-  Inferred largest = infer_largest(*result, source, options);
+  const std::string note_of_maps = leave_out_maps(*file.proto.graph);
+  resolve_sequences(file.proto, files);
+  join_quantized(file.proto, files);
+  OnnxModel reader(file);
+  expect_sound_options(reader.graph(), given);
+  const ImportOptions options = with_sizes_of_values(reader.graph(), given);
+  Inferred largest = infer_largest(reader, options);
   result->note = note_of_maps;
   add_note(largest.note, result->note);
+  OnnxGraph& model = result->model;
   if (largest.is_drawn || has_ranges(largest.ranges)) {
-    add_note(OpenReader(*result, source, options).read(largest), result->note);
+    OfAllSizes of_all = read_at_all_sizes(reader, options, largest);
+    add_note(of_all.rejected, result->note);
+    model = std::move(reader.graph());
+    result->types = std::move(of_all.known.types);
+    result->values = std::move(of_all.known.values);
   } else {
+    write_sizes(reader.shared(), largest, reader.graph().graph);
+    model = std::move(reader.graph());
+    find_copies(model, file.versions, largest.values);
     result->types = std::move(largest.types);
     result->values = std::move(largest.values);
-    find_copies(model, result->versions, result->values);
   }
   expect_rounds_hold(model.graph, largest.given_rounds);
   add_states(model.graph, options.states);
@@ -342,7 +230,7 @@ Network network_of(const std::shared_ptr<Read>& it, Constants constants, const S
     for (std::size_t o = 0; o < model.nodes[s].size(); ++o) {
       const wire::NodeProto& node = *model.nodes[s][o];
       const Operator& op = model.graph.subgraphs[s].operators[o];
-      const std::int64_t version = version_of(node, it->versions);
+      const std::int64_t version = version_of(node, it->file.versions);
       details.push_back({attributes_of(node, has_value(model.graph, op, constants), files), version,
                          shapes_of_data(op, node, static_cast<int>(version), it->types, it->values, it)});
     }
@@ -359,7 +247,7 @@ Network network_of(const std::shared_ptr<Read>& it, Constants constants, const S
 Input read_onnx(const Source& source, const ImportOptions& options) {
   const std::unique_ptr<Read> it = read(source, options);
   Input input{.note = std::move(it->note)};
-  if (options.constants) input.constants = constants_of(it->model, it->versions, it->values, source, true);
+  if (options.constants) input.constants = constants_of(it->model, it->file.versions, it->values, source, true);
   input.content = std::move(it->model.graph);
   return input;
 }
@@ -368,7 +256,7 @@ Network read_onnx_network(const Source& given, const ImportOptions& options) {
   const Source source = held(given);  // rules that a run asks read the nodes of the file
   const std::shared_ptr<Read> it = read(source, options);
   it->holder = source.holder;
-  Constants constants = constants_of(it->model, it->versions, it->values, source, false);
+  Constants constants = constants_of(it->model, it->file.versions, it->values, source, false);
   return network_of(it, std::move(constants), source);
 }
 

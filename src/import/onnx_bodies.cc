@@ -69,7 +69,7 @@ void Inference::infer_if(const Operator& op, std::size_t subgraph, std::size_t o
     for (std::size_t i = 0; i < op.outputs.size() && i < results.size(); ++i) {
       if (!op.outputs[i]) continue;
       learn(*op.outputs[i], types_[results[i]]);
-      values_[*op.outputs[i]] = values_[results[i]];
+      values_.set_number(*op.outputs[i], values_.number(results[i]));
     }
     return;
   }
@@ -197,7 +197,8 @@ void Inference::infer_rounds(const Operator& op, std::span<const TensorId> befor
 void Inference::expect_same_after_round(TensorId initial, TensorId before, TensorId after) {
   if (is_given(before)) {
     // What is the same before, in and after all rounds needs no option.
-    given_.know(before, common_type(types_[initial], common_type(types_[before], types_[after])));
+    if (given_)
+      given_->know(before, common_type(types_[initial], common_type(types_[before], types_[after])));
     given_rounds_.push_back({before, after});
     return;
   }
@@ -226,8 +227,8 @@ void Inference::infer_scan(const Operator& op, const wire::NodeProto& node, std:
       static_cast<std::size_t>(std::max<std::int64_t>(attributes.integer("num_scan_inputs", 0), 0));
   if (op.bodies.size() != 1 || scanned > op.inputs.size())
     reject(subgraph, o, "is a Scan without body or inputs");
-  const auto version = versions_.find("");
-  if (version == versions_.end() || version->second < first_without_batch)
+  const auto version = shared_.versions.find("");
+  if (version == shared_.versions.end() || version->second < first_without_batch)
     reject(subgraph, o, "is a Scan of operator set 8, expected 9 or later");
   const std::size_t states = op.inputs.size() - scanned;
   const std::vector<TensorId> inputs = graph().subgraphs[op.bodies[0]].inputs;

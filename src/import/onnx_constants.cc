@@ -46,8 +46,8 @@ bool has_external_data(const AttributeProto& attribute) {
 
 class ConstantReader {
  public:
-  ConstantReader(const OnnxGraph& model, const Versions& versions,
-                 const std::vector<std::optional<Value>>& values, const Source& source, bool in_place)
+  ConstantReader(const OnnxGraph& model, const Versions& versions, const Values& values, const Source& source,
+                 bool in_place)
       : model_(model),
         versions_(versions),
         values_(values),
@@ -153,7 +153,7 @@ class ConstantReader {
 
   const OnnxGraph& model_;
   const Versions& versions_;
-  const std::vector<std::optional<Value>>& values_;
+  const Values& values_;
   NearbyFiles files_;
   bool in_place_;
   Constants constants_;
@@ -166,8 +166,8 @@ std::int64_t version_of(const wire::NodeProto& node, const Versions& versions) {
   return version == versions.end() ? 1 : version->second;
 }
 
-Constants constants_of(const OnnxGraph& model, const Versions& versions,
-                       const std::vector<std::optional<Value>>& values, const Source& source, bool in_place) {
+Constants constants_of(const OnnxGraph& model, const Versions& versions, const Values& values,
+                       const Source& source, bool in_place) {
   return ConstantReader(model, versions, values, source, in_place).read();
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "import/onnx_graph.h"
-#include "import/onnx_values.h"
+#include "import/onnx_known.h"
+#include "import/readers.h"
 #include "stowage/import.h"
 
 namespace stowage::import {
@@ -17,8 +16,7 @@ namespace stowage::import {
 /// depend on. External data is searched for in the folder of `source` and stays in place. So does raw data in
 /// the model's file, which is then held, if `in_place`; otherwise it is copied, so that it is aligned. Throws
 /// Error for data that cannot be read.
-[[nodiscard]] Constants constants_of(const OnnxGraph& model, const Versions& versions,
-                                     const std::vector<std::optional<Value>>& values, const Source& source,
-                                     bool in_place);
+[[nodiscard]] Constants constants_of(const OnnxGraph& model, const Versions& versions, const Values& values,
+                                     const Source& source, bool in_place);
 
 }  // namespace stowage::import

@@ -10,7 +10,7 @@ namespace {
 
 class CopySearch {
  public:
-  CopySearch(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values)
+  CopySearch(OnnxGraph& model, const Versions& versions, const Values& values)
       : model_(model), versions_(versions), values_(values) {}
 
   /// Folded operators and their bodies have no sizes.
@@ -18,32 +18,33 @@ class CopySearch {
     std::vector<Operator>& all = model_.graph.subgraphs[subgraph].operators;
     for (std::size_t o = 0; o < all.size(); ++o) {
       if (all[o].folded) continue;
-      const auto* const facts = operators::find_facts(operators::Format::onnx, all[o].type);
-      if (facts != nullptr && facts->copies != nullptr) apply(*facts, all[o], *model_.nodes[subgraph][o]);
+      std::vector<const Value*> known;
+      for (const auto& input : all[o].inputs)
+        known.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
+      find_copies(model_.graph, all[o], *model_.nodes[subgraph][o], versions_, std::move(known));
       for (const std::size_t body : all[o].bodies) search(body);
     }
   }
 
  private:
-  void apply(const operators::Facts& facts, Operator& op, const wire::NodeProto& node) {
-    std::vector<const Value*> values;
-    for (const auto& input : op.inputs)
-      values.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
-    const auto version = versions_.find("");
-    const operators::NodeContext context(views_of(node), version == versions_.end() ? 0 : version->second,
-                                         op.outputs.size(), {}, std::move(values));
-    find_copies(facts, model_.graph, op, context);
-  }
-
   OnnxGraph& model_;
   const Versions& versions_;
-  const std::vector<std::optional<Value>>& values_;
+  const Values& values_;
 };
 
 }  // namespace
 
-void find_copies(OnnxGraph& model, const Versions& versions,
-                 const std::vector<std::optional<Value>>& values) {
+void find_copies(const Graph& graph, Operator& op, const wire::NodeProto& node, const Versions& versions,
+                 std::vector<const Value*> values) {
+  const auto* const facts = operators::find_facts(operators::Format::onnx, op.type);
+  if (facts == nullptr || facts->copies == nullptr) return;
+  const auto version = versions.find("");
+  const operators::NodeContext context(views_of(node), version == versions.end() ? 0 : version->second,
+                                       op.outputs.size(), {}, std::move(values));
+  find_copies(*facts, graph, op, context);
+}
+
+void find_copies(OnnxGraph& model, const Versions& versions, const Values& values) {
   CopySearch(model, versions, values).search(0);
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "import/onnx_attributes.h"
+#include "import/onnx_types.h"
+#include "import/onnx_values.h"
 #include "operators/facts.h"
 #include "stowage/error.h"
 
@@ -61,9 +63,8 @@ struct AskedRule {
 
 }  // namespace
 
-ShapesOfData shapes_of_data(const Operator& op, const wire::NodeProto& node, int version,
-                            const std::vector<Type>& types, const std::vector<std::optional<Value>>& values,
-                            std::shared_ptr<const void> holder) {
+ShapesOfData shapes_of_data(const Operator& op, const wire::NodeProto& node, int version, const Types& types,
+                            const Values& values, std::shared_ptr<const void> holder) {
   if (op.folded || !op.bodies.empty()) return {};
   AskedRule rule{.node = &node, .type = op.type, .version = version, .holder = std::move(holder)};
   bool reads_data = false;

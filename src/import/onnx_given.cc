@@ -156,12 +156,7 @@ void GivenSizes::know(TensorId tensor, const Type& type) {
   if (own.elem_type == 0) own.elem_type = type.elem_type;
 }
 
-const Type& GivenSizes::own_type(TensorId tensor) const {
-  static const Type nothing{};
-  return own_.empty() ? nothing : own_[tensor];
-}
-
-ImportOptions GivenSizes::ranges(const std::vector<Type>& types) const {
+ImportOptions GivenSizes::ranges(const Types& types) const {
   ImportOptions result = options_;
   if (own_.empty()) return result;
   range_shapes(types, result);
@@ -183,14 +178,13 @@ std::vector<TensorId> GivenSizes::named(const std::string& name) const {
   return tensors;
 }
 
-std::string GivenSizes::own_words(const std::vector<TensorId>& tensors,
-                                  const std::vector<Type>& types) const {
+std::string GivenSizes::own_words(const std::vector<TensorId>& tensors, const Types& types) const {
   if (tensors.empty()) return "it is in a branch that is never taken";
   const TensorId tensor = tensors.front();
   return fmt::format("{} is {} without it", describe(model_.graph, tensor), show_type(types[tensor]));
 }
 
-void GivenSizes::range_shapes(const std::vector<Type>& types, ImportOptions& result) const {
+void GivenSizes::range_shapes(const Types& types, ImportOptions& result) const {
   for (auto& [name, shape] : result.shapes) {
     const std::vector<TensorId> tensors = named(name);
     bool has_effect = false;
@@ -215,7 +209,7 @@ void GivenSizes::range_shapes(const std::vector<Type>& types, ImportOptions& res
   }
 }
 
-void GivenSizes::range_dims(const std::vector<Type>& types, ImportOptions& result) const {
+void GivenSizes::range_dims(const Types& types, ImportOptions& result) const {
   if (result.dims.empty()) return;
   std::map<std::string, TensorId> elsewhere;
   std::set<std::string> used;
@@ -242,7 +236,7 @@ void GivenSizes::range_dims(const std::vector<Type>& types, ImportOptions& resul
   }
 }
 
-void GivenSizes::expect_bounds_used(const std::vector<Type>& types) const {
+void GivenSizes::expect_bounds_used(const Types& types) const {
   for (const auto& [name, bytes] : options_.bounds) {
     const std::vector<TensorId> tensors = named(name);
     if (std::ranges::any_of(tensors, [&](TensorId t) { return bounded_.contains(t); })) continue;

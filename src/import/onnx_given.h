@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "import/onnx_graph.h"
+#include "import/onnx_known.h"
 #include "import/onnx_types.h"
 #include "stowage/import.h"
 
@@ -23,30 +24,26 @@ class GivenSizes {
  public:
   GivenSizes(const OnnxGraph& model, const ImportOptions& options);
 
-  [[nodiscard]] bool are_any() const { return !own_.empty(); }
-
   /// The tensor has this type whatever its own --shape and --dim say.
   void know(TensorId tensor, const Type& type);
   /// The bytes that are given for the tensor decide its size.
   void need_bound(TensorId tensor) { bounded_.insert(tensor); }
 
-  /// What the model itself says about a tensor; nothing if no sizes are given.
-  [[nodiscard]] const Type& own_type(TensorId tensor) const;
+  /// What the model itself says about each tensor; empty if no sizes are given.
   [[nodiscard]] const std::vector<Type>& own_types() const { return own_; }
 
   /// The options as the sizes for which a plan must hold: a number that the caller decides as it is, one that
   /// the network computes as a range. Throws UsageError for one without effect; `types` are those of the
   /// largest sizes.
-  [[nodiscard]] ImportOptions ranges(const std::vector<Type>& types) const;
+  [[nodiscard]] ImportOptions ranges(const Types& types) const;
 
  private:
   [[nodiscard]] bool decides(TensorId tensor, std::size_t axis) const;
-  void range_dims(const std::vector<Type>& types, ImportOptions& result) const;
-  void range_shapes(const std::vector<Type>& types, ImportOptions& result) const;
-  void expect_bounds_used(const std::vector<Type>& types) const;
+  void range_dims(const Types& types, ImportOptions& result) const;
+  void range_shapes(const Types& types, ImportOptions& result) const;
+  void expect_bounds_used(const Types& types) const;
   [[nodiscard]] std::vector<TensorId> named(const std::string& name) const;
-  [[nodiscard]] std::string own_words(const std::vector<TensorId>& tensors,
-                                      const std::vector<Type>& types) const;
+  [[nodiscard]] std::string own_words(const std::vector<TensorId>& tensors, const Types& types) const;
 
   const OnnxGraph& model_;
   const ImportOptions& options_;

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +11,9 @@
 #include "import/given_values.h"
 #include "import/onnx_given.h"
 #include "import/onnx_graph.h"
+#include "import/onnx_known.h"
 #include "import/onnx_shapes.h"
+#include "import/onnx_shared.h"
 #include "import/onnx_types.h"
 #include "import/onnx_values.h"
 #include "import/readers.h"
@@ -25,8 +25,7 @@ namespace stowage::import {
 /// Infers the shapes of one model; see onnx_shapes.cc.
 class Inference {
  public:
-  Inference(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
-            const ImportOptions& options, const Reading& reading);
+  Inference(SharedReading& shared, const ImportOptions& options, const Reading& reading);
 
   /// See Inferred::are_rounds_unlike.
   struct RoundsUnlike {};
@@ -34,7 +33,6 @@ class Inference {
   Inferred run();
 
  private:
-  Graph& graph() { return model_.graph; }
   [[nodiscard]] const Graph& graph() const { return model_.graph; }
   [[nodiscard]] std::string place(TensorId t) const { return describe(model_.graph, t); }
   [[nodiscard]] bool is_given(TensorId t) const;
@@ -48,7 +46,9 @@ class Inference {
   [[nodiscard]] bool is_decided_by_user(TensorId t, std::size_t axis, std::size_t rank) const;
   void infer(std::size_t subgraph);
   void infer_operator(std::size_t subgraph, std::size_t o);
-  void infer_plain(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o);
+  void infer_call(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o);
+  [[nodiscard]] KnownCall inferred_types(const Operator& op, const wire::NodeProto& node,
+                                         std::size_t subgraph, std::size_t o);
   [[nodiscard]] std::optional<operators::NodeContext> context_of(const Operator& op,
                                                                  const wire::NodeProto& node,
                                                                  std::vector<const Type*> inputs) const;
@@ -56,13 +56,14 @@ class Inference {
   void apply_rule(const Operator& op, const wire::NodeProto& node, operators::NodeContext& context,
                   std::size_t subgraph, std::size_t o);
   void learn(TensorId t, const Type& inferred);
+  void learn(TensorId t, Id inferred);
+  void merge(const Type& found, TensorId t, std::string_view source);
+  void declare(TensorId t);
   void drop_wrong_declaration(TensorId t, const Type& inferred);
   [[nodiscard]] bool is_declared_by_inputs(TensorId t, const Type& inferred) const;
   void compute(const Operator& op, const wire::NodeProto& node);
   void compute_parts(const Operator& op, const wire::NodeProto& node);
-  [[nodiscard]] bool is_deterministic(std::size_t subgraph) const;
-  void fold(Operator& op);
-  void settle(TensorId t);
+  const SizeOfType& expect_size(TensorId t) const;
 
   // Operators with bodies, in onnx_bodies.cc
 
@@ -98,20 +99,18 @@ class Inference {
   [[nodiscard]] std::string undecided_branch(std::size_t subgraph) const;
   [[noreturn]] void ask_for(const std::vector<OpenTensor>& open);
 
-  OnnxGraph& model_;
-  const Versions& versions_;
+  SharedReading& shared_;
+  const OnnxGraph& model_;
   const ImportOptions& options_;
   const Reading& reading_;
-  NearbyFiles files_;
-  GivenSizes given_;
-  std::vector<std::vector<std::size_t>> orders_;
-  std::vector<std::vector<TensorId>> captures_;
-  std::vector<Type> types_;
-  std::vector<std::optional<Value>> values_;
-  std::vector<bool> is_constant_;
-  std::vector<bool> is_result_;                  ///< An operator writes it.
-  std::vector<bool> is_passed_;                  ///< An operator passes it to its body.
-  std::set<std::string_view> dims_of_caller_{};  ///< Symbolic dimensions of the inputs of the network.
+  bool are_sizes_given_;
+  std::optional<GivenSizes> given_{};  ///< In reading 0.
+  Types types_;
+  Values values_;
+  std::vector<std::optional<Id>> declared_{};  ///< Types by declaration.
+  Folding folding_{};
+  std::map<TensorId, Bytes> bounded_{};
+  std::map<TensorId, std::vector<Number>> elements_{};
   bool is_drawn_ = false;
   std::vector<GivenRound> given_rounds_;
   std::size_t rounds_ = 0;  ///< Operators around the present one in whose bodies no branch is taken.

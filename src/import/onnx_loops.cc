@@ -79,7 +79,7 @@ std::optional<std::int64_t> Inference::counted_rounds(const Operator& op) {
   };
   const std::optional<std::int64_t> most = op.inputs[0] ? number_of(known(op.inputs[0])) : std::nullopt;
   std::optional<std::int64_t> goes_on = op.inputs[1] ? number_of(known(op.inputs[1])) : 1;
-  const auto dependence = dependence_of(body, orders_[op.bodies[0]]);
+  const auto dependence = dependence_of(body, shared_.orders[op.bodies[0]]);
   if ((op.inputs[0] && !most) || !goes_on || !dependence) return std::nullopt;
   std::map<TensorId, Value> now;
   for (const std::size_t i : dependence->carried) {
@@ -106,7 +106,7 @@ std::optional<std::int64_t> Inference::counted_rounds(const Operator& op) {
       std::vector<const Value*> operands;
       for (const auto& input : own.inputs) operands.push_back(input ? value_now(*input) : nullptr);
       auto value = shape && own.type == node.op_type
-                       ? evaluate(node, operands, *shape, types_[output].elem_type, files_)
+                       ? evaluate(node, operands, *shape, types_[output].elem_type, shared_.files)
                        : std::nullopt;
       if (!value) return std::nullopt;
       now[output] = *std::move(value);

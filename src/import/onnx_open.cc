@@ -69,7 +69,7 @@ void Inference::collect_open(std::size_t subgraph, std::vector<OpenTensor>& open
     for (const TensorId input : of.inputs) collect({input, subgraph});
   }
   for (std::size_t o = 0; o < of.operators.size(); ++o) {
-    if (of.operators[o].folded) continue;
+    if (folding_.operators[subgraph][o]) continue;
     for (const auto& output : of.operators[o].outputs) {
       if (output) collect({*output, subgraph, o});
     }
@@ -79,13 +79,13 @@ void Inference::collect_open(std::size_t subgraph, std::vector<OpenTensor>& open
 
 /// False if the size of the tensor is open. Throws Error for one that cannot be planned.
 bool Inference::is_settled(const OpenTensor& it) {
-  Tensor& tensor = graph().tensors[it.tensor];
   const Type& type = types_[it.tensor];
   if (type.kind != Type::Kind::none && type.kind != Type::Kind::tensor) {
     throw Error(place(it.tensor),
                 fmt::format("{}is of type {}, expected a dense tensor: others cannot be planned", origin(it),
                             kind_of_type(type)));
   }
+  if (shared_.size_of(types_.number(it.tensor)).is_settled) return true;
   if (is_concrete(type)) {
     const auto known = known_dtype(type.elem_type);
     const DType dtype = known ? *known : dtype_of(type.elem_type, place(it.tensor));
@@ -95,11 +95,10 @@ bool Inference::is_settled(const OpenTensor& it) {
                               name_of(dtype)));
     return true;
   }
-  const auto bound = options_.bounds.find(tensor.name);
+  const auto bound = options_.bounds.find(graph().tensors[it.tensor].name);
   if (bound == options_.bounds.end()) return false;
-  given_.need_bound(it.tensor);
-  tensor.shape.reset();
-  tensor.bytes = bound->second;
+  if (given_) given_->need_bound(it.tensor);
+  bounded_[it.tensor] = bound->second;
   return true;
 }
 
@@ -186,7 +185,7 @@ void Inference::ask_for(const std::vector<OpenTensor>& open) {
                                 how_to_give(types_[first], model_.declared[first],
                                             graph().tensors[first].name, !asked.front().writer) +
                                 more + values_behind(model_.graph, first, what_may_decide()) +
-                                unread_data_behind(model_, first, files_));
+                                unread_data_behind(model_, first, shared_.files));
 }
 
 }  // namespace stowage::import

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "import/onnx_branches.h"
 #include "import/onnx_graph.h"
-#include "import/onnx_types.h"
-#include "import/onnx_values.h"
+#include "import/onnx_known.h"
+#include "import/onnx_shared.h"
 #include "stowage/import.h"
 
 namespace stowage::import {
@@ -38,8 +38,14 @@ struct GivenRound {
 };
 
 struct Inferred {
-  std::vector<Type> types{};                   ///< Per tensor.
-  std::vector<std::optional<Value>> values{};  ///< The known value per tensor, unless it varies.
+  Types types{};
+  Values values{};              ///< The known values, unless they vary.
+  bool has_open_sizes = false;  ///< Of tensors that are folded, bounded, or not written.
+  Folding folding{};            ///< Of reading 0, and where it may matter.
+  /// Inputs whose elements the user gives.
+  std::map<TensorId, std::vector<Number>> elements{};
+  /// Tensors without a size whose bytes the user bounds.
+  std::map<TensorId, Bytes> bounded{};
   ImportOptions ranges{};  ///< Of reading 0: the sizes for which a plan must hold, see onnx_given.h.
   bool is_drawn = false;   ///< Readings besides the first draw what a run decides: see `draw`.
   std::vector<GivenRound> given_rounds{};
@@ -51,12 +57,10 @@ struct Inferred {
   std::string note{};  ///< Which declared shapes do not count, in words; empty: all do.
 };
 
-/// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant
-/// inputs, or with results that are known, as folded, and their outputs as weights. `versions` are the
-/// operator sets that the model imports, by domain ("" for the standard's own). Values of external data are
-/// searched for in `folder`. Throws Error if the file contradicts itself, or for unknown sizes; that Error
-/// names the options that would set them. Throws UsageError for options without effect.
-Inferred infer_shapes(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
-                      const ImportOptions& options, const Reading& reading);
+/// Finds the element type and shape of every tensor in one reading, and its value if it is known. Throws Error if the file
+/// contradicts itself, or for unknown sizes; that Error names the options that would set them. Throws UsageError for
+/// options without effect.
+[[nodiscard]] Inferred infer_shapes(SharedReading& shared, const ImportOptions& options,
+                                    const Reading& reading);
 
 }  // namespace stowage::import

@@ -22,11 +22,11 @@ constexpr std::array<DType, 27> dtypes_of_onnx{
     DType::float8e5m2fnuz, DType::uint4,    DType::int4,         DType::float4e2m1,     DType::float8e8m0,
     DType::uint2,          DType::int2};
 
-void expect_possible(const Type& type, const std::string& place) {
+void expect_possible(const Type& type, const std::function<std::string()>& place) {
   if (!type.dims) return;
   for (const Dim& dimension : *type.dims) {
     if (dimension && (*dimension < 0 || *dimension > largest_value))
-      throw Error(place, fmt::format("has dimension {}, expected 0 to {}", *dimension, largest_value));
+      throw Error(place(), fmt::format("has dimension {}, expected 0 to {}", *dimension, largest_value));
   }
 }
 
@@ -72,10 +72,11 @@ Dim dimension_at(const Type& type, std::int64_t axis) {
   return at ? (*type.dims)[*at] : std::nullopt;
 }
 
-void merge_types(const Type& found, Type& into, const std::string& place, std::string_view source) {
+void merge_types(const Type& found, Type& into, const std::function<std::string()>& place,
+                 std::string_view source) {
   if (found.kind == Type::Kind::none) return;
   const auto disagree = [&] {
-    return Error(place,
+    return Error(place(),
                  fmt::format("is {} by {} but {} in the file", show_type(found), source, show_type(into)));
   };
   if (found.kind != Type::Kind::tensor) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,7 +31,8 @@ namespace stowage::import {
 
 /// Fills what `into` leaves open from `found`. Throws Error at `place` if they disagree, naming `source` as
 /// the origin of `found`.
-void merge_types(const Type& found, Type& into, const std::string& place, std::string_view source);
+void merge_types(const Type& found, Type& into, const std::function<std::string()>& place,
+                 std::string_view source);
 
 /// True if the known parts of both types agree.
 [[nodiscard]] bool is_compatible(const Type& a, const Type& b);

@@ -30,7 +30,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "model/motions.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -335,163 +334,6 @@ class Drawing {
   std::string rejected_{};          ///< First, with the reason.
 };
 
-// From readings to one graph
-
-class Merger {
- public:
-  Merger(Graph largest, std::span<const Graph> others) : graph_(std::move(largest)), others_(others) {}
-
-  Graph run() {
-    for (TensorId t = 0; t < graph_.tensors.size(); ++t) merge_tensor(t);
-    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
-      for (std::size_t o = 0; o < graph_.subgraphs[s].operators.size(); ++o) merge_operator(s, o);
-    }
-    return std::move(graph_);
-  }
-
- private:
-  void merge_tensor(TensorId t) {
-    Tensor& tensor = graph_.tensors[t];
-    for (const Graph& other : others_) {
-      const Tensor& same = other.tensors[t];
-      const bool has_rank = tensor.shape && same.shape && same.shape->size() == tensor.shape->size();
-      if (tensor.shape && !has_rank) tensor.shape.reset();
-      if (same.bytes > tensor.bytes) reject_growth(t, same);
-    }
-    if (!tensor.shape) {
-      tensor.open.clear();
-      return;
-    }
-    std::vector<OpenExtent> open;
-    for (std::size_t d = 0; d < tensor.shape->size(); ++d) {
-      Sizes extents{(*tensor.shape)[d]};
-      for (const Graph& other : others_) {
-        extents.push_back((*other.tensors[t].shape)[d]);
-        if (extents.back() > extents.front()) reject_growth(t, other.tensors[t]);
-      }
-      const std::optional<std::size_t> before = symbol_of(tensor, d);
-      if (!before && std::ranges::count(extents, extents.front()) == std::ssize(extents)) continue;
-      open.push_back({d, symbols_.try_emplace({before, std::move(extents)}, symbols_.size()).first->second});
-    }
-    tensor.open = std::move(open);
-  }
-
-  [[noreturn]] void reject_growth(TensorId t, const Tensor& other) const {
-    const auto shown = [](const Tensor& tensor) {
-      return tensor.shape ? fmt::format("[{}]", fmt::join(*tensor.shape, ","))
-                          : fmt::format("of {} bytes", tensor.bytes);
-    };
-    throw Error(
-        describe(graph_, t),
-        fmt::format("is {} at the largest of the given sizes but {} at smaller ones, expected that sizes "
-                    "fall together; give exact sizes, as N..N, or smaller ranges",
-                    shown(graph_.tensors[t]), shown(other)));
-  }
-
-  void merge_operator(std::size_t s, std::size_t o) {
-    Operator& op = graph_.subgraphs[s].operators[o];
-    const std::vector<bool> fixed = fixed_copies(graph_, op);
-    const auto stays = [&](std::size_t c) {
-      const ByteCopy& copy = op.copies[c];
-      const bool has_shapes = graph_.tensors[*op.inputs[copy.input]].shape.has_value() &&
-                              graph_.tensors[*op.outputs[copy.output]].shape.has_value();
-      if (!fixed[c] || (!has_shapes && (copy.from != 0 || copy.to != 0))) return false;
-      if (spans_rows_that_differ(op, copy)) return false;
-      return std::ranges::all_of(others_, [&](const Graph& other) {
-        return has_copy(other, other.subgraphs[s].operators[o], copy);
-      });
-    };
-    std::size_t first = 0;
-    while (first < op.copies.size() && stays(first)) ++first;
-    if (first == op.copies.size() || are_joined_alike(s, o)) return;
-    op.must_copy = model::why_moved(graph_, op, op.copies[first]);
-    op.copies.clear();
-  }
-
-  /// Whether the operator joins the same whole tensors in all readings, or cuts one into them, back to back in one order.
-  [[nodiscard]] bool are_joined_alike(std::size_t s, std::size_t o) const {
-    const Operator& op = graph_.subgraphs[s].operators[o];
-    if (!model::has_places_that_move(graph_, op)) return false;
-    const std::vector<model::CopyMotion> motions = model::motions_of_copies(graph_, op);
-    const bool is_cut =
-        std::ranges::any_of(motions, [](const model::CopyMotion& it) { return !it.from.empty(); });
-    const auto by_place = [](const ByteCopy& a, const ByteCopy& b) {
-      return std::pair(a.to, a.from) < std::pair(b.to, b.from);
-    };
-    std::vector<ByteCopy> in_order = op.copies;
-    std::ranges::sort(in_order, by_place);
-    return std::ranges::all_of(others_, [&](const Graph& other) {
-      std::vector<ByteCopy> expected;
-      Bytes place = 0;
-      for (ByteCopy copy : in_order) {
-        copy.size = other.tensors[is_cut ? *op.outputs[copy.output] : *op.inputs[copy.input]].bytes;
-        (is_cut ? copy.from : copy.to) = place;
-        if (copy.size > 0) expected.push_back(copy);
-        place += copy.size;
-      }
-      std::vector<ByteCopy> found = other.subgraphs[s].operators[o].copies;
-      std::ranges::sort(found, by_place);
-      return found == expected;
-    });
-  }
-
-  /// Whether a copy has several rows at the largest sizes, of which one tensor may have more columns than the other at
-  /// sizes that no reading has:
-  ///
-  ///     x [n,4] ──slice, m columns──> y [n,m]     one copy of n * 4 elements for m = 4, else n copies
-  ///
-  /// Where both have as many bytes in all readings, one is the other in another shape.
-  [[nodiscard]] bool spans_rows_that_differ(const Operator& op, const ByteCopy& copy) const {
-    const TensorId input = *op.inputs[copy.input];
-    const TensorId output = *op.outputs[copy.output];
-    const bool are_equal = std::ranges::all_of(others_, [&](const Graph& other) {
-      return other.tensors[input].bytes == other.tensors[output].bytes;
-    });
-    const Tensor& from = graph_.tensors[input];
-    const Tensor& to = graph_.tensors[output];
-    if (are_equal || !from.shape || !to.shape || from.shape->size() != to.shape->size()) return false;
-    for (std::size_t d = 1; d < from.shape->size(); ++d) {
-      if (symbol_of(from, d) == symbol_of(to, d)) continue;
-      const bool is_in_one_row =
-          copy.size <= bytes_of_index(from, d - 1) && copy.size <= bytes_of_index(to, d - 1);
-      if (!is_in_one_row) return true;
-    }
-    return false;
-  }
-
-  static std::optional<std::size_t> symbol_of(const Tensor& tensor, std::size_t axis) {
-    const auto found = std::ranges::find(tensor.open, axis, &OpenExtent::axis);
-    return found == tensor.open.end() ? std::nullopt : std::optional(found->symbol);
-  }
-
-  /// At the largest sizes, of all that has one index along an axis and the axes before it.
-  static Bytes bytes_of_index(const Tensor& tensor, std::size_t axis) {
-    Bytes bytes = tensor.bytes;
-    for (std::size_t d = 0; d <= axis; ++d) bytes /= std::max<std::int64_t>(1, (*tensor.shape)[d]);
-    return bytes;
-  }
-
-  /// Whether the operator copies the same bytes at other sizes, or fewer of them, and all by the same distance: a slice
-  /// of whole rows may be one of parts of rows there.
-  static bool has_copy(const Graph& other, const Operator& op, const ByteCopy& copy) {
-    const auto is_empty = [&](const auto& operand) { return !operand || other.tensors[*operand].bytes == 0; };
-    if (is_empty(op.inputs[copy.input]) || is_empty(op.outputs[copy.output])) return true;
-    bool begins_alike = false;
-    for (const ByteCopy& it : op.copies) {
-      if (it.input != copy.input || it.output != copy.output) continue;
-      const bool is_inside = it.from >= copy.from && it.from < copy.from + copy.size;
-      if (is_inside && it.to - it.from != copy.to - copy.from) return false;
-      begins_alike = begins_alike || (it.from == copy.from && it.to == copy.to && it.size <= copy.size);
-    }
-    return begins_alike;
-  }
-
-  Graph graph_;
-  std::span<const Graph> others_;
-  std::map<std::pair<std::optional<std::size_t>, Sizes>, std::size_t>
-      symbols_{};  ///< By that of before, if any, and extents.
-};
-
 }  // namespace
 
 bool is_range(const GivenSize& size) { return size.least && *size.least < size.most; }
@@ -549,10 +391,6 @@ std::string read_at_others(const ImportOptions& options, bool is_drawn, const Re
 
 void add_note(const std::string& note, std::string& notes) {
   if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
-}
-
-Graph hold_for_all(Graph largest, std::span<const Graph> others) {
-  return Merger(std::move(largest), others).run();
 }
 
 }  // namespace stowage::import

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,9 +10,6 @@
 #include "stowage/import.h"
 
 namespace stowage::import {
-
-/// As many readings as are held in memory at a time.
-constexpr std::size_t readings_at_once = 256;
 
 /// True if the size is a range of several numbers.
 [[nodiscard]] bool is_range(const GivenSize& size);
@@ -49,11 +45,5 @@ using ReadAt = std::function<bool(const ImportOptions& exact)>;
 
 /// Adds to the notes of a model, which are one text.
 void add_note(const std::string& note, std::string& notes);
-
-/// The graph of the largest sizes, as it holds for the sizes of the others, too: extents that differ are
-/// open, copies at offsets that differ are gone unless whole tensors are joined (model/motions.h), and so is what else one of the others contradicts. All graphs
-/// are of one model and have the same operators and folded results. What was open stays open, so others may be
-/// given a few at a time. Throws Error for a tensor that is largest elsewhere.
-[[nodiscard]] Graph hold_for_all(Graph largest, std::span<const Graph> others);
 
 }  // namespace stowage::import

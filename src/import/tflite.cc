@@ -15,6 +15,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "import/given_values.h"
+#include "import/open_merge.h"
 #include "import/open_sizes.h"
 #include "import/readers.h"
 #include "import/tflite_branches.h"
@@ -406,18 +407,18 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
     return Reader(file.model(), file.bytes(), sizes, readings++).read();
   };
   TfliteReading reading = read_at(options);
-  std::vector<Graph> others;
+  std::vector<OtherReading> others;
   const std::string rejected =
       read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {
         TfliteReading other = read_at(sizes);
-        others.push_back(std::move(other.graph));
+        others.push_back(reading_of(std::move(other.graph)));
         if (others.size() == readings_at_once) {
-          reading.graph = hold_for_all(std::move(reading.graph), others);
+          hold_for_all(reading.graph, others);
           others.clear();
         }
         return other.is_drawn;
       });
-  if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);
+  if (!others.empty()) hold_for_all(reading.graph, others);
   const bool is_known_before = have_same_ranges(reading.ranges, options);
   if (reading.is_drawn || !is_known_before) model::copy_what_moves(reading.graph);
   if (is_known_before) add_note(rejected, reading.note);

@@ -17,26 +17,29 @@ namespace {
 
 /// Checks that every index in a graph is in range; all other code relies on it.
 void check_references(const Graph& graph) {
-  const auto tensor_in_range = [&](TensorId tensor, const std::string& where) {
+  const auto tensor_in_range = [&](TensorId tensor,
+                                   const auto& where) {  // its text is made only for an error
     if (tensor >= graph.tensors.size()) {
-      throw Error(where, fmt::format("tensor {} does not exist, there are {}", tensor, graph.tensors.size()));
+      throw Error(where(),
+                  fmt::format("tensor {} does not exist, there are {}", tensor, graph.tensors.size()));
     }
   };
   if (graph.subgraphs.empty()) throw Error("", "there is no subgraph, expected at least one");
   for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
     const Subgraph& subgraph = graph.subgraphs[s];
     for (const TensorId tensor : subgraph.inputs)
-      tensor_in_range(tensor, fmt::format("inputs of subgraph {}", s));
+      tensor_in_range(tensor, [&] { return fmt::format("inputs of subgraph {}", s); });
     for (const TensorId tensor : subgraph.outputs)
-      tensor_in_range(tensor, fmt::format("outputs of subgraph {}", s));
+      tensor_in_range(tensor, [&] { return fmt::format("outputs of subgraph {}", s); });
     for (std::size_t o = 0; o < subgraph.operators.size(); ++o) {
       const Operator& op = subgraph.operators[o];
+      const auto place = [&] { return describe(graph, s, o); };
       for (const auto* operands : {&op.inputs, &op.outputs}) {
         for (const auto& tensor : *operands) {
-          if (tensor) tensor_in_range(*tensor, describe(graph, s, o));
+          if (tensor) tensor_in_range(*tensor, place);
         }
       }
-      for (const TensorId tensor : op.scratch) tensor_in_range(tensor, describe(graph, s, o));
+      for (const TensorId tensor : op.scratch) tensor_in_range(tensor, place);
       for (const std::size_t body : op.bodies) {
         if (body == 0 || body >= graph.subgraphs.size()) {
           throw Error(describe(graph, s, o),
@@ -56,8 +59,8 @@ void check_references(const Graph& graph) {
     }
   }
   for (const StateTie& tie : graph.ties) {
-    tensor_in_range(tie.output, "state");
-    tensor_in_range(tie.input, "state");
+    for (const TensorId tensor : {tie.output, tie.input})
+      tensor_in_range(tensor, [] { return std::string("state"); });
   }
 }
 
@@ -274,20 +277,21 @@ void check_producers(const Graph& graph) {
       }
     }
   }
-  const auto check_read = [&](TensorId tensor, const std::string& reader) {
+  const auto check_read = [&](TensorId tensor, const auto& reader) {
     if (producer[tensor] == nobody && !is_given[tensor] && !has_value_of_its_own(graph.tensors[tensor])) {
-      throw Error(describe(graph, tensor), fmt::format("is read by {} but nothing produces it", reader));
+      throw Error(describe(graph, tensor), fmt::format("is read by {} but nothing produces it", reader()));
     }
   };
   for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
     for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
       for (const auto& input : graph.subgraphs[s].operators[o].inputs) {
-        if (input) check_read(*input, describe(graph, s, o));
+        if (input) check_read(*input, [&] { return describe(graph, s, o); });
       }
     }
     for (const TensorId output : graph.subgraphs[s].outputs) {
-      check_read(output,
-                 s == 0 ? "the caller, as an output," : fmt::format("the operator that runs subgraph {}", s));
+      check_read(output, [&] {
+        return s == 0 ? "the caller, as an output," : fmt::format("the operator that runs subgraph {}", s);
+      });
     }
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -46,7 +46,7 @@ class AttributeViews {
 
  private:
   std::vector<std::pair<std::string_view, Value>> all_{};
-  std::deque<Shape> lists_{};
+  std::list<Shape> lists_{};
 };
 
 }  // namespace stowage::operators

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "copies.h"
-#include "import/open_sizes.h"
+#include "import/open_merge.h"
 #include "model/motions.h"
 #include "onnx_models.h"
 #include "stowage/error.h"
@@ -642,12 +642,85 @@ TEST(OpenSizes, OfReadingsOneAfterTheOtherAreThoseOfAllAtOnce) {
     return std::get<Graph>(
         parse_input(model.SerializeAsString(), "x.onnx", {.dims = {{"n", {n, n}}, {"m", {m, m}}}}).content);
   };
-  const std::vector<Graph> others{at(8, 8), at(4, 4), at(8, 4), at(5, 8)};
-  const Graph once = import::hold_for_all(at(8, 8), others);
+  using import::reading_of;
+  const std::vector<import::OtherReading> others{reading_of(at(8, 8)), reading_of(at(4, 4)),
+                                                 reading_of(at(8, 4)), reading_of(at(5, 8))};
+  Graph once = at(8, 8);
+  import::hold_for_all(once, others);
   Graph turned = at(8, 8);
-  for (const Graph& other : others) turned = import::hold_for_all(std::move(turned), {&other, 1});
+  for (const import::OtherReading& other : others) import::hold_for_all(turned, {&other, 1});
   EXPECT_EQ(turned, once);
   EXPECT_EQ(show_copies(once.subgraphs[0].operators[0]), "0 > 0: 128, 1 > 0@128: 128");
+}
+
+// Operators that are alike, of which one is inferred for all
+
+Shape shape_in(const Graph& graph, const std::string& name) {
+  return *testing::tensor_named(graph, name).shape;
+}
+
+TEST(AlikeOperators, DifferByTheirAttributes) {
+  const Graph graph = read_model(onnx_model({.nodes = {node("Concat", {"x", "x"}, {"rows"}, axis(0)),
+                                                       node("Concat", {"x", "x"}, {"columns"}, axis(1))},
+                                             .inputs = {tensor_value("x", {"n", 4})},
+                                             .outputs = {untyped_value("rows"), untyped_value("columns")}}),
+                                 {.dims = {{"n", {1, 8}}}});
+  EXPECT_EQ(shape_in(graph, "rows"), (Shape{16, 4}));
+  EXPECT_EQ(shape_in(graph, "columns"), (Shape{8, 8}));
+}
+
+TEST(AlikeOperators, DifferByTheValuesOfInputs) {
+  const Graph graph = read_model(
+      onnx_model({.nodes = {node("Reshape", {"x", "two"}, {"y"}), node("Reshape", {"x", "four"}, {"z"})},
+                  .inputs = {tensor_value("x", {"n", 4})},
+                  .outputs = {untyped_value("y"), untyped_value("z")},
+                  .initializers = {vector_of("two", {-1, 2}), vector_of("four", {-1, 4})}}),
+      {.dims = {{"n", {1, 8}}}});
+  EXPECT_EQ(shape_in(graph, "y"), (Shape{16, 2}));
+  EXPECT_EQ(shape_in(graph, "z"), (Shape{8, 4}));
+}
+
+TEST(AlikeOperators, DifferByWhatTheFileAndTheUserSayOfResults) {
+  const Graph graph = read_model(
+      onnx_model({.nodes = {node("NonZero", {"x"}, {"declared"}), node("NonZero", {"x"}, {"given"})},
+                  .inputs = {tensor_value("x", {"n", 4})},
+                  .outputs = {tensor_value("declared", {2, 5}, Type::INT64), untyped_value("given")}}),
+      {.dims = {{"n", {2, 8}}}, .shapes = {{"given", {2, {0, 7}}}}});
+  EXPECT_EQ(shape_in(graph, "declared"), (Shape{2, 5}));
+  EXPECT_EQ(shape_in(graph, "given"), (Shape{2, 7}));
+  EXPECT_FALSE(is_open(testing::tensor_named(graph, "declared")));
+  EXPECT_TRUE(is_open(testing::tensor_named(graph, "given")));
+}
+
+/// A runtime takes operands that do not fit in a branch which may not run, but not in the network itself.
+TEST(AlikeOperators, DifferByWhetherTheyAlwaysRun) {
+  const onnx::GraphProto slope =
+      testing::onnx_graph({.nodes = {node("PRelu", {"x", "slope"}, {"s"})}, .outputs = {untyped_value("s")}});
+  const onnx::GraphProto plain =
+      testing::onnx_graph({.nodes = {node("Relu", {"x"}, {"r"})}, .outputs = {untyped_value("r")}});
+  testing::OnnxParts parts{
+      .nodes = {node("If", {"c"}, {"y"}, {attribute("then_branch", slope), attribute("else_branch", plain)})},
+      .inputs = {tensor_value("c", {}, Type::BOOL), tensor_value("x", {"n", 4})},
+      .outputs = {untyped_value("y")},
+      .initializers = {testing::zeros("slope", {3})}};
+  const ImportOptions options{.dims = {{"n", {1, 8}}}};
+  EXPECT_EQ(shape_in(read_model(onnx_model(parts), options), "y"), (Shape{8, 4}));
+  parts.nodes.push_back(node("PRelu", {"x", "slope"}, {"z"}));
+  parts.outputs.push_back(untyped_value("z"));
+  expect_message(testing::error_of_model(onnx_model(parts), options), {"PRelu", "expected 1 or 4"});
+}
+
+/// More sizes than are held in memory are read twice, and what was found at the others is forgotten.
+TEST(OpenSizes, OfMoreReadingsThanAreHeldAreTheSame) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Concat", {"x", "y"}, {"z"}, axis(0)), node("Shape", {"z"}, {"s"}),
+                            node("ConstantOfShape", {"s"}, {"c"}), node("Add", {"z", "c"}, {"r"})},
+                  .inputs = {tensor_value("x", {"n", 4}), tensor_value("y", {"n", 4})},
+                  .outputs = {untyped_value("r")}});
+  const ImportOptions some{.dims = {{"n", {1, 600}}}};
+  ImportOptions every = some;
+  every.every_size = true;
+  EXPECT_EQ(read_model(model, every), read_model(model, some));
 }
 
 TEST(GivenSizes, AreAskedForWithBothPromises) {
