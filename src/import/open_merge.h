@@ -32,8 +32,8 @@ struct OtherReading {
 
 /// Makes the graph of the largest sizes hold for the sizes of the others, too: extents that differ are open, copies at
 /// offsets that differ are gone unless whole tensors are joined (model/motions.h), and so is what else one of the others
-/// contradicts. All readings are of one model and have the same operators and folded results. What was open stays open, so others may be given a few at a time.
-/// Throws Error for a tensor that is largest elsewhere.
+/// contradicts. All readings are of one model and have the same operators and folded results. What was open stays open,
+/// so others may be given a few at a time. Throws Error for a tensor that is largest elsewhere.
 void hold_for_all(Graph& largest, std::span<const OtherReading> others);
 
 }  // namespace stowage::import
