@@ -99,6 +99,7 @@ struct Pause {
 struct Arrive {
   std::size_t tensor = 0;          ///< Index in Plan::tensors.
   std::optional<RowRange> rows{};  ///< None: the whole tensor, which then has no rows.
+  Rare<RowRange> block{};          ///< Only this block of it: see Run::block.
 
   bool operator==(const Arrive&) const = default;
 };
@@ -107,6 +108,7 @@ struct Arrive {
 struct Leave {
   std::size_t tensor = 0;          ///< Index in Plan::tensors.
   std::optional<RowRange> rows{};  ///< None: the whole tensor.
+  Rare<RowRange> block{};          ///< Only this block of it: see Run::block.
 
   bool operator==(const Leave&) const = default;
 };

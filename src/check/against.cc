@@ -343,7 +343,8 @@ Faults check_blocks(const Plan& plan, std::span<const Graph* const> graphs, cons
       std::vector<std::size_t> places;
       for (const PlannedTensor* const it : matched)
         places.push_back(static_cast<std::size_t>(it - of_blocks.tensors.data()));
-      const model::SplitNetwork network = model::split(*graphs[m], model::splits_of(plan, m, *graphs[m]));
+      const model::SplitNetwork network = model::split(*graphs[m], model::splits_of(plan, m, *graphs[m]),
+                                                       model::input_blocks_of(of_blocks, places));
       all[m] = &stored.emplace_back(model::stored(network));
       faults = check_block_network(*graphs[m], network, *all[m]);
       if (!faults.empty()) return faults;

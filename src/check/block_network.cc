@@ -2,7 +2,7 @@
 // which the planner has used, too. So that network is not believed. Each of its operators is compared with the one
 // that it stands for:
 //
-//   - all blocks of an operator together are its output, each row once;
+//   - all blocks of an operator together are its output, each row once, and so are all blocks of an input;
 //   - what a block reads holds all rows that the row rules of the operator name for the block's rows, and somebody
 //     writes it;
 //   - what it says of rows along other axes, of sums, copies and updates in place is true of the whole operator, and
@@ -108,18 +108,22 @@ class BlockNetwork {
 
   Faults check() {
     if (!has_same_bodies() || stored_.ties != graph_.ties ||
-        stored_.subgraphs[0].inputs != graph_.subgraphs[0].inputs ||
-        stored_.subgraphs[0].outputs != graph_.subgraphs[0].outputs ||
         network_.operators.size() != operators().size() ||
-        network_.tensors.size() != stored_.tensors.size() || stored_.tensors.size() < graph_.tensors.size()) {
+        network_.tensors.size() != stored_.tensors.size() || stored_.tensors.size() < graph_.tensors.size() ||
+        !are_passed(graph_.subgraphs[0].inputs, stored_.subgraphs[0].inputs) ||
+        !are_passed(graph_.subgraphs[0].outputs, stored_.subgraphs[0].outputs)) {
       fault("it has other inputs, outputs or states, or operators and tensors of no name");
       return std::move(faults_);
+    }
+    given_.insert(stored_.subgraphs[0].inputs.begin(), stored_.subgraphs[0].inputs.end());
+    for (const TensorId input : graph_.subgraphs[0].inputs) {
+      if (!given_.contains(input)) in_blocks_.insert(input);
     }
     for (TensorId t = 0; t < stored_.tensors.size() && faults_.empty(); ++t) check_tensor(t);
     if (faults_.empty()) note_operators();
     for (std::size_t o = 0; o < operators().size() && faults_.empty(); ++o) check_operator(o);
-    for (const TensorId output : graph_.subgraphs[0].outputs) {
-      if (!has_data(output)) fault("nothing writes output " + describe(graph_, output));
+    for (const TensorId output : stored_.subgraphs[0].outputs) {
+      if (!has_data(output)) fault("nothing writes output " + describe(stored_, output));
     }
     for (std::size_t body = 1; body < graph_.subgraphs.size(); ++body) check_body(graph_.subgraphs[body]);
     return std::move(faults_);
@@ -129,6 +133,43 @@ class BlockNetwork {
   [[nodiscard]] bool has_same_bodies() const {
     return graph_.subgraphs.size() == stored_.subgraphs.size() &&
            std::equal(graph_.subgraphs.begin() + 1, graph_.subgraphs.end(), stored_.subgraphs.begin() + 1);
+  }
+
+  /// Whether the network of blocks is given, or gives, the same: each tensor, or all of its rows in blocks that follow
+  /// each other.
+  [[nodiscard]] bool are_passed(const std::vector<TensorId>& whole,
+                                const std::vector<TensorId>& stored) const {
+    std::size_t at = 0;
+    for (const TensorId t : whole) {
+      if (at < stored.size() && stored[at] == t) {
+        ++at;
+        continue;
+      }
+      if (at == stored.size() || !is_block_of(t, stored[at])) return false;
+      const std::size_t axis = cut_of(stored[at])->axis;
+      if (!graph_.tensors[t].shape || axis >= graph_.tensors[t].shape->size()) return false;
+      const std::int64_t rows = (*graph_.tensors[t].shape)[axis];
+      for (std::int64_t next = 0; next < rows; ++at) {
+        if (at == stored.size() || !is_block_of(t, stored[at]) || cut_of(stored[at])->axis != axis ||
+            cut_of(stored[at])->begin != next || cut_of(stored[at])->end <= next)
+          return false;
+        next = cut_of(stored[at])->end;
+      }
+    }
+    return at == stored.size();
+  }
+
+  [[nodiscard]] bool is_block_of(TensorId whole, TensorId t) const {
+    return t < network_.tensors.size() && network_.tensors[t].of == whole && cut_of(t);
+  }
+
+  /// What a block of a tensor is: blocks of inputs and outputs are passed in their place.
+  [[nodiscard]] TensorKind kind_of_block(TensorId t, const Tensor& whole) const {
+    const Subgraph& main = stored_.subgraphs[0];
+    if (is_constant(whole.kind)) return whole.kind;
+    if (std::ranges::find(main.inputs, t) != main.inputs.end()) return TensorKind::input;
+    const bool is_output = std::ranges::find(main.outputs, t) != main.outputs.end();
+    return is_output ? TensorKind::output : TensorKind::temporary;
   }
 
   /// Bodies know nothing of blocks: what they read is whole.
@@ -174,7 +215,7 @@ class BlockNetwork {
       return fault(describe(stored_, t) + " is a block of rows that do not exist");
     Shape shape = *whole.shape;
     shape[cut->axis] = cut->end - cut->begin;
-    const TensorKind kind = is_constant(whole.kind) ? whole.kind : TensorKind::temporary;
+    const TensorKind kind = kind_of_block(t, whole);
     if (tensor.dtype != whole.dtype || tensor.shape != shape || tensor.kind != kind ||
         tensor.open != whole.open ||
         base::checked_multiply(tensor.bytes, (*whole.shape)[cut->axis]) !=
@@ -284,8 +325,8 @@ class BlockNetwork {
 
   /// True for constants, for what the caller gives, and for what an operator writes.
   [[nodiscard]] bool has_data(TensorId t) const {
-    return is_constant(stored_.tensors[t].kind) || written_.contains(t) ||
-           (!cut_of(t) && !computed_.contains(t));
+    if (is_constant(stored_.tensors[t].kind) || written_.contains(t) || given_.contains(t)) return true;
+    return !cut_of(t) && !computed_.contains(t) && !in_blocks_.contains(t);
   }
 
   /// Input i is read where the operator reads it, or in its place behind all others in several blocks. With `rows`,
@@ -423,6 +464,8 @@ class BlockNetwork {
   const Graph& stored_;
   std::vector<std::vector<std::size_t>> parts_;  ///< By operator of the graph.
   std::set<TensorId> written_;                   ///< By operators of the network of blocks.
+  std::set<TensorId> given_;                     ///< To the network of blocks.
+  std::set<TensorId> in_blocks_;                 ///< Inputs of the graph that are given in blocks.
   std::set<TensorId> computed_;                  ///< By operators of the graph.
   Faults faults_;
 };

@@ -274,16 +274,22 @@ class StepForms {
   }
   void check(const Fork&) {}
   void check(const Pause&) {}
-  void check(const Arrive& arrive) { check_passage(arrive.tensor, arrive.rows, "has {} arrive"); }
-  void check(const Leave& leave) { check_passage(leave.tensor, leave.rows, "has {} leave"); }
+  void check(const Arrive& arrive) { check_passage(arrive, "has {} arrive"); }
+  void check(const Leave& leave) { check_passage(leave, "has {} leave"); }
 
-  void check_passage(std::size_t tensor, const std::optional<RowRange>& rows,
-                     fmt::format_string<std::string> what) {
-    if (tensor >= plan_.tensors.size()) {
-      fault(fmt::format(what, fmt::format("rows of tensor {}, of {},", tensor, plan_.tensors.size())));
-    } else if (const auto wrong = !rows ? std::nullopt : fault_in(*rows, plan_.tensors[tensor].tensor)) {
-      fault(fmt::format(what, fmt::format("{}, {},", name_of_tensor(plan_.tensors[tensor]), *wrong)));
+  template <typename Passage>
+  void check_passage(const Passage& passage, fmt::format_string<std::string> what) {
+    const auto& [tensor, rows, block] = passage;
+    if (tensor >= plan_.tensors.size())
+      return fault(fmt::format(what, fmt::format("rows of tensor {}, of {},", tensor, plan_.tensors.size())));
+    const PlannedTensor& planned = plan_.tensors[tensor];
+    for (const auto& part : {rows, std::optional<RowRange>(block)}) {
+      if (const auto wrong = part ? fault_in(*part, planned.tensor) : std::nullopt)
+        fault(fmt::format(what, fmt::format("{}, {},", name_of_tensor(planned), *wrong)));
     }
+    if (rows && block && rows->axis == block->axis)
+      fault(fmt::format(what,
+                        fmt::format("{} in blocks along the axis of its rows,", name_of_tensor(planned))));
   }
 
   const Plan& plan_;

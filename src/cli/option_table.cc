@@ -64,8 +64,8 @@ constexpr std::array<OptionRow, 36> option_rows{{
      "of images, the rows of matrices). Default: auto",
      false},
     {"blocks", &PlanTexts::blocks, stream_group,
-     "Whether --stream splits operators into blocks along a second axis (heads, channels): auto (where that "
-     "gives the lowest peak found) or none. Default: auto",
+     "Whether --stream splits operators into blocks along a second axis (heads, channels, samples): auto "
+     "(where that gives the lowest peak found) or none. Default: auto",
      false},
     {"granule", &PlanTexts::granule, stream_group,
      "ROWS that one step of --stream computes. Default: as few as there is time to plan with", false},

@@ -258,8 +258,13 @@ class TableWriter {
       if (run->sums) kept = *run->sums;
       if (run->carry) kept = *run->carry;
     }
-    if (const auto* const arrive = std::get_if<Arrive>(&step)) rows = arrive->rows;
-    if (const auto* const leave = std::get_if<Leave>(&step)) rows = leave->rows;
+    const auto take = [&](const auto* const passage) {
+      if (passage == nullptr) return;
+      rows = passage->rows;
+      if (passage->block) block = *passage->block;
+    };
+    take(std::get_if<Arrive>(&step));
+    take(std::get_if<Leave>(&step));
     const Place place = kept ? plan_.places[kept->buffer] : Place{};
     return fmt::format(
         "{}{}{}, {}, {}, {}u", range(rows), range(part), range(block), run != nullptr && run->sums ? 1 : 0,

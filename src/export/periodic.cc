@@ -71,10 +71,12 @@ class ItemMaker {
   void add(const Arrive& arrive) {
     add_index(arrive.tensor);
     add_moving(arrive.rows);
+    add_moving(arrive.block);
   }
   void add(const Leave& leave) {
     add_index(leave.tensor);
     add_moving(leave.rows);
+    add_moving(leave.block);
   }
 
   Item item_{};

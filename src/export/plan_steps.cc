@@ -9,9 +9,12 @@
 namespace stowage::exporting {
 namespace {
 
-Json handed_over(std::size_t tensor, const std::optional<RowRange>& rows) {
-  Json json{{"tensor", tensor}};
-  if (rows) add_rows(*rows, json);
+/// `step` is an arrival, a departure or a copy.
+template <typename Passage>
+Json handed_over(const Passage& step) {
+  Json json{{"tensor", step.tensor}};
+  if (step.rows) add_rows(*step.rows, json);
+  if (step.block) add_rows(*step.block, json["block"]);
   return json;
 }
 
@@ -27,15 +30,12 @@ Json step_json(const Step& step, const Plan& plan) {
     if (run->block) add_rows(*run->block, json["block"]);
     return {{"run", json}};
   }
-  if (const auto* const arrive = std::get_if<Arrive>(&step))
-    return {{"arrive", handed_over(arrive->tensor, arrive->rows)}};
-  if (const auto* const leave = std::get_if<Leave>(&step))
-    return {{"leave", handed_over(leave->tensor, leave->rows)}};
+  if (const auto* const arrive = std::get_if<Arrive>(&step)) return {{"arrive", handed_over(*arrive)}};
+  if (const auto* const leave = std::get_if<Leave>(&step)) return {{"leave", handed_over(*leave)}};
   if (const auto* const copy = std::get_if<Copy>(&step)) {
-    Json json = handed_over(copy->tensor, copy->rows);
+    Json json = handed_over(*copy);
     json["from"] = plan.buffers[copy->from].id;
     json["to"] = plan.buffers[copy->to].id;
-    if (copy->block) add_rows(*copy->block, json["block"]);
     return {{"copy", json}};
   }
   if (const auto* const pause = std::get_if<Pause>(&step)) return {{"pause", pause->clock}};
@@ -45,7 +45,9 @@ Json step_json(const Step& step, const Plan& plan) {
 bool has_rows(const Step& step) {
   if (const auto* const run = std::get_if<Run>(&step)) return run->rows.has_value();
   if (const auto* const copy = std::get_if<Copy>(&step)) return copy->rows.has_value();
-  return true;  // others move on only if they have rows
+  if (const auto* const arrive = std::get_if<Arrive>(&step)) return arrive->rows.has_value();
+  const auto* const leave = std::get_if<Leave>(&step);
+  return leave != nullptr && leave->rows.has_value();
 }
 
 /// Of a step whose numbers move on: its rows, or [its rows, its block].

@@ -300,9 +300,24 @@ Package package_of(const Model& model, Sources& sources, const Network& network,
   return package;
 }
 
+void refuse_passed_blocks(const Plan& plan) {
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      const auto* const arrive = std::get_if<Arrive>(&step);
+      const auto* const leave = std::get_if<Leave>(&step);
+      if ((arrive != nullptr && arrive->block) || (leave != nullptr && leave->block))
+        throw Error(
+            "plan",
+            "has inputs arrive or outputs leave in blocks, for which no C is generated; --blocks none has "
+            "none");
+    }
+  }
+}
+
 /// Blocks of operators are written as operators of a network of their own.
 Package write_package(const Network& network, const Plan& whole_plan, const GenerateOptions& options,
                       EqualArrays& known) {
+  refuse_passed_blocks(whole_plan);
   const Plan plan = without_weights_memories(whole_plan);
   const run::Program program =
       run::make_program(network, {.kernels = KernelSet::plain}, types_of(network));  // kernels are not run

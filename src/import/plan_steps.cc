@@ -46,9 +46,9 @@ Step read_step(const Json& json, const Names& buffers) {
   }
   if (const auto pause = json.find("pause")) return Pause{pause->index()};
   if (const auto arrive = json.find("arrive"))
-    return Arrive{arrive->at("tensor").index(), read_passing_rows(*arrive)};
+    return Arrive{arrive->at("tensor").index(), read_passing_rows(*arrive), read_block(*arrive)};
   if (const auto leave = json.find("leave"))
-    return Leave{leave->at("tensor").index(), read_passing_rows(*leave)};
+    return Leave{leave->at("tensor").index(), read_passing_rows(*leave), read_block(*leave)};
   throw json.error("is none of run, copy, fork, pause, arrive, leave and repeat");
 }
 
@@ -98,15 +98,17 @@ void move_on(MaybeRange& range, std::int64_t advance, std::int64_t times, const 
 void move_on(Step& step, const Advance& by, std::int64_t times) {
   std::optional<RowRange> no_rows;
   Rare<RowRange> no_block;
-  auto* const run = std::get_if<Run>(&step);
-  std::optional<RowRange>* rows = run != nullptr ? &run->rows : &no_rows;
-  if (auto* const arrive = std::get_if<Arrive>(&step)) rows = &arrive->rows;
-  if (auto* const leave = std::get_if<Leave>(&step)) rows = &leave->rows;
-  auto* const copy = std::get_if<Copy>(&step);
-  if (copy != nullptr) rows = &copy->rows;
-  move_on(*rows, by.rows, times, by.place);
-  Rare<RowRange>& block = run != nullptr ? run->block : copy != nullptr ? copy->block : no_block;
-  move_on(block, by.block, times, by.place);
+  const auto move = [&](auto* const it) {
+    if (it == nullptr) return false;
+    move_on(it->rows, by.rows, times, by.place);
+    move_on(it->block, by.block, times, by.place);
+    return true;
+  };
+  if (move(std::get_if<Run>(&step)) || move(std::get_if<Arrive>(&step)) || move(std::get_if<Leave>(&step)) ||
+      move(std::get_if<Copy>(&step)))
+    return;
+  move_on(no_rows, by.rows, times, by.place);
+  move_on(no_block, by.block, times, by.place);
 }
 
 /// What entries of the file stand for.

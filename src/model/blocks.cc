@@ -71,7 +71,8 @@ namespace {
 
 class Splitting {
  public:
-  Splitting(const Graph& graph, const Splits& splits) : graph_(graph), splits_(splits) {
+  Splitting(const Graph& graph, const Splits& splits, const InputBlocks& inputs)
+      : graph_(graph), splits_(splits), inputs_(inputs) {
     result_.graph = graph;
     result_.graph.subgraphs[0].operators.clear();
     for (TensorId t = 0; t < graph.tensors.size(); ++t) result_.tensors.push_back({t, std::nullopt});
@@ -84,6 +85,7 @@ class Splitting {
         if (output) writer_[*output] = o;
       }
     }
+    for (const auto& [t, blocks] : inputs_) add_input(t, blocks);
     for (const auto& [op, blocks] : splits_) add_blocks(op, blocks);
     now_.resize(operators().size());
     for (const std::vector<std::size_t>& together : chains()) {
@@ -94,6 +96,8 @@ class Splitting {
       }
     }
     for (stowage::Operator& op : result_.graph.subgraphs[0].operators) op.after = blocks_of(op.after);
+    for (auto* const passed : {&result_.graph.subgraphs[0].inputs, &result_.graph.subgraphs[0].outputs})
+      *passed = in_blocks(*passed);
     return std::move(result_);
   }
 
@@ -106,8 +110,8 @@ class Splitting {
     throw Error(describe(graph_, 0, op), "is split into blocks, but " + why);
   }
 
-  [[nodiscard]] RowRange block(std::size_t op, std::size_t b) const {
-    const Blocks& blocks = splits_.at(op);
+  [[nodiscard]] RowRange block(std::size_t op, std::size_t b) const { return block(splits_.at(op), b); }
+  [[nodiscard]] static RowRange block(const Blocks& blocks, std::size_t b) {
     return {blocks.axis, blocks.bounds[b], blocks.bounds[b + 1]};
   }
 
@@ -116,32 +120,68 @@ class Splitting {
     return shape && axis < shape->size() ? (*shape)[axis] : 0;
   }
 
+  /// Whether the blocks are all rows of a tensor.
+  [[nodiscard]] bool are_all(const Blocks& blocks, TensorId t) const {
+    return blocks.bounds.size() >= 2 && blocks.bounds.front() == 0 &&
+           blocks.bounds.back() == extent(t, blocks.axis) &&
+           std::ranges::adjacent_find(blocks.bounds, std::greater_equal<>()) == blocks.bounds.end();
+  }
+
+  /// The tensors, with blocks in the place of those that are stored in blocks.
+  [[nodiscard]] std::vector<TensorId> in_blocks(const std::vector<TensorId>& tensors) const {
+    std::vector<TensorId> all;
+    for (const TensorId t : tensors) {
+      const auto found = result_.blocks.find(t);
+      if (found == result_.blocks.end()) {
+        all.push_back(t);
+      } else {
+        all.insert(all.end(), found->second.begin(), found->second.end());
+      }
+    }
+    return all;
+  }
+
+  void add_input(TensorId t, const Blocks& blocks) {
+    const auto& inputs = graph_.subgraphs[0].inputs;
+    const char* why = nullptr;
+    if (std::ranges::find(inputs, t) == inputs.end() || graph_.tensors[t].kind != TensorKind::input)
+      why = "it is no input of the network";
+    else if (read_by_bodies_.contains(t))
+      why = "an operator with bodies reads it";
+    else if (!are_all(blocks, t))
+      why = "they are not all of its rows";
+    if (why != nullptr)
+      throw Error(describe(graph_, t),
+                  fmt::format("arrives in blocks along axis {}, but {}", blocks.axis, why));
+    for (std::size_t b = 0; b + 1 < blocks.bounds.size(); ++b)
+      result_.blocks[t].push_back(add_tensor(t, block(blocks, b), TensorKind::input));
+  }
+
   /// The tensors that a split operator writes.
   void add_blocks(std::size_t op, const Blocks& blocks) {
     if (op >= operators().size()) throw Error(graph_.name, fmt::format("has no operator {} to split", op));
     const stowage::Operator& own = operators()[op];
     const RowAxis* const along = row_axis(own, blocks.axis);
     if (along == nullptr || !along->splits || own.outputs.size() != 1 || !own.outputs[0] || own.folded ||
-        own.stateful || !own.scratch.empty() || graph_.tensors[*own.outputs[0]].kind != TensorKind::temporary)
+        own.stateful || !own.scratch.empty())
       refuse(op, fmt::format("cannot be along axis {}", blocks.axis));
-    const auto& outputs = graph_.subgraphs[0].outputs;
     const TensorId output = *own.outputs[0];
-    if (std::find(outputs.begin(), outputs.end(), output) != outputs.end())
-      refuse(op, "its output is one of the network");
+    const TensorKind kind = graph_.tensors[output].kind;
+    if (kind != TensorKind::temporary && kind != TensorKind::output)
+      refuse(op, "its output is no output of the network and no tensor inside it");
     if (read_by_bodies_.contains(output)) refuse(op, "an operator with bodies reads its output");
-    const bool is_ascending = std::adjacent_find(blocks.bounds.begin(), blocks.bounds.end(),
-                                                 std::greater_equal<>()) == blocks.bounds.end();
-    if (blocks.bounds.size() < 2 || !is_ascending || blocks.bounds.front() != 0 ||
-        blocks.bounds.back() != extent(output, blocks.axis))
+    if (!are_all(blocks, output))
       refuse(op, fmt::format("its blocks are not all of its {} rows", extent(output, blocks.axis)));
     for (std::size_t b = 0; b + 1 < blocks.bounds.size(); ++b)
-      result_.blocks[output].push_back(add_tensor(op, output, block(op, b)));
+      result_.blocks[output].push_back(add_tensor(output, block(op, b), kind));
   }
 
-  TensorId add_tensor(std::size_t op, TensorId of, const RowRange& range) {
+  TensorId add_tensor(TensorId of, const RowRange& range, TensorKind kind) {
     auto tensor = block_of(graph_.tensors[of], range);
-    if (!tensor) refuse(op, "rows of " + describe(graph_, of) + " are not whole bytes");
-    if (!is_constant(tensor->kind)) tensor->kind = TensorKind::temporary;
+    if (!tensor)
+      throw Error(describe(graph_, of),
+                  fmt::format("is in blocks along axis {}, whose rows are not whole bytes", range.axis));
+    tensor->kind = kind;
     result_.graph.tensors.push_back(std::move(*tensor));
     result_.tensors.push_back({of, range});
     return result_.graph.tensors.size() - 1;
@@ -247,7 +287,10 @@ class Splitting {
     }
     const auto key = std::tuple(t, range.axis, range.begin, range.end);
     const auto found = slices_.find(key);
-    return found != slices_.end() ? found->second : slices_[key] = add_tensor(o, t, range);
+    const TensorKind kind = graph_.tensors[t].kind;
+    return found != slices_.end()
+               ? found->second
+               : slices_[key] = add_tensor(t, range, is_constant(kind) ? kind : TensorKind::temporary);
   }
 
   /// How a block computes rows along another axis.
@@ -278,6 +321,7 @@ class Splitting {
 
   const Graph& graph_;
   const Splits& splits_;
+  const InputBlocks& inputs_;
   SplitNetwork result_{};
   std::set<TensorId> read_by_bodies_ = model::read_by_bodies(graph_);
   std::vector<std::optional<std::size_t>> writer_{};
@@ -351,7 +395,9 @@ class Storing {
 
 }  // namespace
 
-SplitNetwork split(const Graph& graph, const Splits& splits) { return Splitting(graph, splits).run(); }
+SplitNetwork split(const Graph& graph, const Splits& splits, const InputBlocks& inputs) {
+  return Splitting(graph, splits, inputs).run();
+}
 
 Graph stored(const SplitNetwork& network) {
   Graph graph = network.graph;

@@ -23,6 +23,9 @@ struct Blocks {
 /// By operator of the main subgraph.
 using Splits = std::map<std::size_t, Blocks>;
 
+/// Of inputs of the main subgraph that arrive block by block. All others are stored as wholes.
+using InputBlocks = std::map<TensorId, Blocks>;
+
 /// An operator or a tensor of a network, or a block of it.
 struct BlockOf {
   std::size_t of = 0;
@@ -55,11 +58,12 @@ struct SplitNetwork {
 [[nodiscard]] std::set<TensorId> read_by_bodies(const Graph& graph);
 
 /// Splits operators. Blocks of operators that read each other block by block follow each other: all of block 0,
-/// then all of block 1. Throws Error for operators that cannot be split so. Cost: operands times blocks.
-[[nodiscard]] SplitNetwork split(const Graph& graph, const Splits& splits);
+/// then all of block 1. Blocks of inputs and outputs of the network are inputs and outputs in their place. Throws Error
+/// for operators and inputs that cannot be split so. Cost: operands times blocks.
+[[nodiscard]] SplitNetwork split(const Graph& graph, const Splits& splits, const InputBlocks& inputs = {});
 
-/// The network as memory sees it: operators read the tensors that are stored. An input that is stored in
-/// blocks is left out; its blocks are inputs behind all others.
+/// The network as memory sees it: operators read the tensors that are stored. An operand that is stored in
+/// blocks is left out; its blocks are operands behind all others.
 [[nodiscard]] Graph stored(const SplitNetwork& network);
 
 }  // namespace stowage::model

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/text.h"
 #include "stowage/error.h"
 
 namespace stowage::model {
@@ -57,9 +58,12 @@ class Renaming {
       auto* const run = std::get_if<Run>(&step);
       if (run != nullptr && run->model == model_) rename(*run);
     });
+    expect_leaving();
     move_views();
     for_each_step([&](Step& step) {
-      if (auto* const copy = std::get_if<Copy>(&step)) rename(*copy);
+      if (auto* const copy = std::get_if<Copy>(&step)) rename(copy->tensor, copy->block);
+      if (auto* const arrive = std::get_if<Arrive>(&step)) rename(arrive->tensor, arrive->block);
+      if (auto* const leave = std::get_if<Leave>(&step)) rename(leave->tensor, leave->block);
     });
     if (result_.streaming) rename(*result_.streaming);
     return std::move(result_);
@@ -84,15 +88,28 @@ class Renaming {
     run.block.reset();
   }
 
-  /// A copy of a block that does not exist becomes one of a tensor that does not exist.
-  void rename(Copy& copy) const {
-    const auto place = std::ranges::find(places_, copy.tensor);
-    if (!copy.block || place == places_.end()) return;
+  /// A block that does not exist becomes a tensor that does not exist.
+  void rename(std::size_t& tensor, Rare<RowRange>& block) const {
+    const auto place = std::ranges::find(places_, tensor);
+    if (!block || place == places_.end()) return;
     const auto t = static_cast<std::size_t>(place - places_.begin());
-    const auto number = blocks_of_tensors_.find(key_of(t, *copy.block));
-    copy.tensor = number == blocks_of_tensors_.end() ? result_.tensors.size()
-                                                     : first_block_ + number->second - places_.size();
-    copy.block.reset();
+    const auto number = blocks_of_tensors_.find(key_of(t, *block));
+    tensor = number == blocks_of_tensors_.end() ? result_.tensors.size()
+                                                : first_block_ + number->second - places_.size();
+    block.reset();
+  }
+
+  /// Blocks of an output lie anywhere, so the caller takes each of them: all of them together are in no one place.
+  void expect_leaving() {
+    std::set<std::size_t> leaving;
+    for_each_step([&](Step& step) {
+      const auto* const leave = std::get_if<Leave>(&step);
+      if (leave != nullptr && leave->block) leaving.insert(leave->tensor);
+    });
+    for (const auto& [t, blocks] : network_.blocks) {
+      if (network_.graph.tensors[t].kind == TensorKind::output && !leaving.contains(places_[t]))
+        throw Error(describe(network_.graph, t), "is made in blocks, but does not leave block by block");
+    }
   }
 
   template <typename Visit>
@@ -185,7 +202,14 @@ bool has_blocks(const Plan& plan) {
 }
 
 bool has_blocks(const Plan& plan, std::size_t model) {
-  const auto runs_block = [model](const Step& step) {
+  const auto is_of_model = [&](std::size_t tensor) {
+    return tensor < plan.tensors.size() && plan.tensors[tensor].model == model;
+  };
+  const auto runs_block = [&](const Step& step) {
+    if (const auto* const arrive = std::get_if<Arrive>(&step))
+      return arrive->block && is_of_model(arrive->tensor);
+    if (const auto* const leave = std::get_if<Leave>(&step))
+      return leave->block && is_of_model(leave->tensor);
     const auto* const run = std::get_if<Run>(&step);
     return run != nullptr && run->model == model && run->block;
   };
@@ -196,6 +220,22 @@ bool has_blocks(const Plan& plan, std::size_t model) {
                   std::ranges::any_of(tensor.views, [](const View& view) { return view.block.has_value(); });
          });
 }
+
+namespace {
+
+/// Blocks that follow each other. `refuse` gets why they do not.
+template <typename Refuse>
+Blocks blocks_of(const std::set<Key>& keys, const Refuse& refuse) {
+  Blocks blocks{.axis = std::get<1>(*keys.begin()), .bounds = {0}};
+  for (const auto& [of, axis, begin, end] : keys) {
+    if (axis != blocks.axis) refuse("along two axes");
+    if (begin != blocks.bounds.back() || end <= begin) refuse("they overlap or leave rows out");
+    blocks.bounds.push_back(end);
+  }
+  return blocks;
+}
+
+}  // namespace
 
 Splits splits_of(const Plan& plan, std::size_t model, const Graph& graph) {
   std::map<std::size_t, std::set<Key>> blocks;
@@ -216,15 +256,29 @@ Splits splits_of(const Plan& plan, std::size_t model, const Graph& graph) {
       throw Error(describe(graph, 0, number), std::string("is split into blocks, but ") + why);
     };
     if (wholes.contains(op)) refuse("a step runs it without");
-    Blocks& own = splits[op];
-    own = {.axis = std::get<1>(*keys.begin()), .bounds = {0}};
-    for (const auto& [of, axis, begin, end] : keys) {
-      if (axis != own.axis) refuse("along two axes");
-      if (begin != own.bounds.back() || end <= begin) refuse("they overlap or leave rows out");
-      own.bounds.push_back(end);
-    }
+    splits[op] = blocks_of(keys, refuse);
   }
   return splits;
+}
+
+InputBlocks input_blocks_of(const Plan& plan, std::span<const std::size_t> places) {
+  std::map<std::size_t, std::set<Key>> blocks;
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      const auto* const arrive = std::get_if<Arrive>(&step);
+      if (arrive != nullptr && arrive->block) blocks[arrive->tensor].insert(key_of(0, *arrive->block));
+    }
+  }
+  InputBlocks inputs;
+  for (const auto& [tensor, keys] : blocks) {
+    const auto place = std::ranges::find(places, tensor);
+    if (place == places.end()) continue;
+    inputs[static_cast<TensorId>(place - places.begin())] =
+        blocks_of(keys, [&, name = plan.tensors[tensor].tensor.name](const char* why) {
+          throw Error(base::quoted(name), std::string("arrives in blocks, but ") + why);
+        });
+  }
+  return inputs;
 }
 
 Plan plan_of_blocks(const Plan& plan, std::size_t model, const SplitNetwork& network,

@@ -329,11 +329,12 @@ std::vector<std::vector<OperandParts>> operands_of(Plan plan, std::span<const In
     const Graph& graph = std::get<Graph>(inputs[m].content);
     graphs.push_back(&graph);
     if (!model::has_blocks(plan, m)) continue;
-    const model::SplitNetwork network = model::split(graph, model::splits_of(plan, m, graph));
     std::vector<std::size_t> places;
     for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
       if (plan.tensors[t].model == m) places.push_back(t);
     }
+    const model::SplitNetwork network =
+        model::split(graph, model::splits_of(plan, m, graph), model::input_blocks_of(plan, places));
     plan = model::plan_of_blocks(plan, m, network, places);
     graphs.back() = &of_blocks.emplace_back(model::stored(network));
   }

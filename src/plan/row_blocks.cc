@@ -50,12 +50,17 @@ void rename(AffineSchedule& affine, const model::SplitNetwork& network) {
 }  // namespace
 
 PlacedRows in_network(PlacedRows placed, const model::SplitNetwork& network) {
+  const auto name_own = [](std::size_t& number, Rare<RowRange>& block,
+                           const std::vector<model::BlockOf>& all) {
+    const auto& [of, own] = all[number];
+    number = of;
+    block = own;
+  };
   for (Step& step : placed.steps) {
-    auto* const run = std::get_if<Run>(&step);
-    if (run == nullptr) continue;
-    const model::BlockOf& op = network.operators[run->path[1]];
-    run->path[1] = op.of;
-    run->block = op.block;
+    if (auto* const run = std::get_if<Run>(&step)) name_own(run->path[1], run->block, network.operators);
+    if (auto* const arrive = std::get_if<Arrive>(&step))
+      name_own(arrive->tensor, arrive->block, network.tensors);
+    if (auto* const leave = std::get_if<Leave>(&step)) name_own(leave->tensor, leave->block, network.tensors);
   }
   for (const auto& [tensor, blocks] : network.blocks) {
     for (const TensorId block : blocks) {

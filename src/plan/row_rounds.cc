@@ -4,6 +4,7 @@
 //     first rows           quick plans by rows, with fewer and fewer rows in a step (first_rows.cc)
 //     rows                 the lowest of all ways to stream (row_search.cc)
 //     rows computed once   the same, where --recompute allows more: as low with fewer multiplies is better
+//     rows of a sample     the same for one sample of a batch, if no operator mixes them: the others follow (row_samples.cc)
 //     rows of blocks       the same for the network in blocks along a second axis, where that seems to help
 //     the lowest of all    if peaks are equal, the plan of whole operators, which is simpler
 //
@@ -34,6 +35,7 @@
 #include "plan/networks.h"
 #include "plan/ordering.h"
 #include "plan/row_blocks.h"
+#include "plan/row_samples.h"
 #include "plan/row_search.h"
 #include "plan/row_ways.h"
 #include "stowage/error.h"
@@ -51,6 +53,7 @@ constexpr std::int64_t work_on_blocks = 20'000'000;  // steps that are tried to 
 constexpr double share_of_whole = 0.25;              // of a round, for whole operators
 constexpr double share_of_first_rows = 0.4;          // at most, for a quick plan
 constexpr double share_of_blocks = 0.1;              // of the time, to choose them
+constexpr double share_of_sample = 0.5;              // for one sample of a batch, before the network itself
 constexpr double share_of_unsplit = 0.4;             // for the network itself, if blocks may help
 constexpr double share_of_again = 0.6;  // for rows that are computed again, before rows computed once
 
@@ -126,6 +129,22 @@ BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, con
   return blocks;
 }
 
+constexpr std::int64_t most_rows_of_samples = 1 << 17;
+
+/// Samples that may run one after the other: they arrive and leave so.
+std::optional<Samples> samples_to_try(const Graph& graph, const PlanOptions& options, const Around& around) {
+  const bool are_callers =
+      std::ranges::all_of(around.passed, [](const auto& it) { return it.second == Io::rows; });
+  if (options.io != Io::rows || options.stream->blocks == StreamBlocks::none ||
+      options.moves != Moves::none || around.keeps_state || !are_callers)
+    return std::nullopt;
+  std::optional<Samples> samples = samples_of(graph);
+  if (!samples) return std::nullopt;
+  const std::int64_t rows =
+      stream::iterations_of(stream::instances_of(samples->first, {.io = Io::rows, .passed = around.passed}));
+  return rows <= most_rows_of_samples / samples->count ? std::move(samples) : std::nullopt;
+}
+
 /// The plan of whole operators and the lowest plan by rows, and what is known about both.
 class RowSearch {
  public:
@@ -136,7 +155,8 @@ class RowSearch {
         graph_(graph),
         around_(around),
         deadline_(deadline),
-        granules_(graph, options, around.passed) {}
+        granules_(graph, options, around.passed),
+        samples_(samples_to_try(graph, options, around)) {}
 
   NetworkRows result() {
     const auto begin = deadline_.now();
@@ -233,20 +253,35 @@ class RowSearch {
     return first < searched_ ? first : granules_.finer_than(searched_);
   }
 
-  /// With blocks and without.
+  /// Sample by sample, with blocks and without.
   void search(const Deadline& slice) {
     const std::optional<std::int64_t> granule = granule_to_search(slice);
     is_cut_ = granule.has_value();
     if (!granule || fits()) return;
     const PlanOptions options = with_granule(options_, *granule);
+    std::optional<FoundRows> sample;
+    bool is_of_sample = false;
+    if (samples_) {
+      sample = search_sample(options, slice.part(share_of_sample));
+      is_of_sample = keep(std::move(sample->best));
+      if (is_of_sample) {
+        from_.reset();
+        blocks_.reset();
+      }
+    }
     BlockChoice blocks = blocks_that_help(graph_, options, around_, slice);
     const Deadline unsplit = blocks.network ? slice.part(share_of_unsplit) : slice;
     FoundRows found =
         lowest_of(graph_, options, unsplit, known_of_whole(order_of(*whole_, graph_)), goes_on(*granule));
-    Tried tried{.granule = *granule, .bound = found.bound};
+    Tried tried{.granule = *granule, .bound = found.bound, .has_best = is_of_sample};
     bool is_cut = blocks.is_cut || found.is_cut;
     bool are_axes_cut = found.are_axes_cut;
     bool covers_blocks = false;
+    if (sample) {
+      tried.bound = std::min(tried.bound, sample->bound);
+      is_cut = is_cut || sample->is_cut;
+      are_axes_cut = are_axes_cut || sample->are_axes_cut;
+    }
     if (keep(std::move(found.best))) {
       from_ = std::move(found.from);
       blocks_.reset();
@@ -300,6 +335,14 @@ class RowSearch {
       found.best = std::move(again.best);
       found.from = std::move(again.from);
     }
+    return found;
+  }
+
+  [[nodiscard]] FoundRows search_sample(const PlanOptions& options, const Deadline& slice) const {
+    FoundRows found = lowest_of(samples_->first, options, slice,
+                                known_of_whole(stream::once(samples_->first).operators), {});
+    if (found.best)
+      found.best = in_network(one_after_another(std::move(*found.best), *samples_), samples_->network);
     return found;
   }
 
@@ -404,12 +447,14 @@ class RowSearch {
   const Around& around_;
   const Deadline& deadline_;
   Granules granules_;
+  std::optional<Samples> samples_;
   std::optional<Plan> whole_{};
   Bytes bound_of_whole_ = 0;  ///< For all orders of whole operators.
   std::optional<PlacedRows> best_{};
-  std::optional<Attempt> from_{};                ///< What the best is made from, unless that is blocks.
-  std::optional<model::SplitNetwork> blocks_{};  ///< What the best is of.
-  bool is_quick_ = false;                        ///< The best is from `first_rows`.
+  std::optional<Attempt> from_{};  ///< What the best is made from, unless that is blocks.
+  std::optional<model::SplitNetwork>
+      blocks_{};              ///< What the best is of, unless that is one sample after the other.
+  bool is_quick_ = false;     ///< The best is from `first_rows`.
   bool is_by_clock_ = false;  ///< The best is from a search that was cut, so it depends on the time.
   Bytes bound_of_best_ = 0;
   std::optional<Tried> tried_{};

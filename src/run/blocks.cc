@@ -71,24 +71,43 @@ class Cut {
   Bytes chunk_ = 0;  ///< Bytes of a run.
 };
 
+/// Where the tensors of a model are in the plan.
+std::vector<std::size_t> places_of(const Plan& plan, std::size_t model) {
+  std::vector<std::size_t> places;
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+    if (plan.tensors[t].model == model) places.push_back(t);
+  }
+  return places;
+}
+
 model::SplitNetwork split(const Graph& graph, const Plan& plan, std::size_t model) {
   try {
-    return model::split(graph, model::splits_of(plan, model, graph));
+    return model::split(graph, model::splits_of(plan, model, graph),
+                        model::input_blocks_of(plan, places_of(plan, model)));
   } catch (const Error& error) {
     throw RunFault{error.what()};
   }
 }
 
 Plan plan_of(const Plan& plan, std::size_t model, const model::SplitNetwork& network) {
-  std::vector<std::size_t> places;
-  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
-    if (plan.tensors[t].model == model) places.push_back(t);
-  }
   try {
-    return model::plan_of_blocks(plan, model, network, places);
+    return model::plan_of_blocks(plan, model, network, places_of(plan, model));
   } catch (const Error& error) {
     throw RunFault{error.what()};
   }
+}
+
+/// The bytes of a block.
+std::vector<std::byte> cut_out(const Tensor& whole, const model::BlockOf& part,
+                               std::span<const std::byte> data) {
+  PlacedPart runs;
+  Cut(whole, part).in({{.size = whole.bytes}}, runs);
+  PlacedPart from;
+  Cut(whole, part).out(runs, from);
+  std::vector<std::byte> bytes;
+  for (const PlacedBytes& run : from)
+    bytes.insert(bytes.end(), data.begin() + run.offset, data.begin() + run.offset + run.size);
+  return bytes;
 }
 
 /// The pairs of a block's own rows.
@@ -110,7 +129,11 @@ BlockNetwork::BlockNetwork(const Network& network, const Program& program, const
                            std::size_t model)
     : split_(split(network.graph(), plan, model)), plan_(plan_of(plan, model, split_)) {
   network_.input.info = network.input.info;
-  network_.input.content = split_.graph;
+  Graph graph = split_.graph;
+  // The caller hands over inputs and takes outputs as wholes, whatever the steps do with them.
+  graph.subgraphs[0].inputs = network.graph().subgraphs[0].inputs;
+  graph.subgraphs[0].outputs = network.graph().subgraphs[0].outputs;
+  network_.input.content = std::move(graph);
   add_details(network);
   add_constants(network, program);
   program_ = make_program(network_, {.kernels = KernelSet::plain});
@@ -147,16 +170,12 @@ void BlockNetwork::add_constants(const Network& network, const Program& program)
       network_.input.constants.set(t, data);
       continue;
     }
-    const Tensor& whole = network.graph().tensors[part.of];
-    PlacedPart runs;
-    Cut(whole, part).in({{.size = whole.bytes}}, runs);
-    PlacedPart from;
-    Cut(whole, part).out(runs, from);
-    std::vector<std::byte> bytes;
-    for (const PlacedBytes& run : from)
-      bytes.insert(bytes.end(), data.begin() + run.offset, data.begin() + run.offset + run.size);
-    network_.input.constants.set(t, std::move(bytes));
+    network_.input.constants.set(t, cut_out(network.graph().tensors[part.of], part, data));
   }
+}
+
+std::vector<std::byte> BlockNetwork::part_of(TensorId tensor, std::span<const std::byte> whole) const {
+  return cut_out(split_.graph.tensors[whole_of(tensor)], split_.tensors[tensor], whole);
 }
 
 PlacedPart BlockNetwork::in_whole(TensorId tensor, const PlacedPart& part) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "model/blocks.h"
@@ -27,6 +28,8 @@ class BlockNetwork {
 
   /// The tensor of the unsplit network.
   [[nodiscard]] TensorId whole_of(TensorId tensor) const { return split_.tensors[tensor].of; }
+  /// The bytes of a block, of those of the whole tensor.
+  [[nodiscard]] std::vector<std::byte> part_of(TensorId tensor, std::span<const std::byte> whole) const;
   /// Bytes of a block as bytes of the whole tensor.
   [[nodiscard]] PlacedPart in_whole(TensorId tensor, const PlacedPart& part) const;
 

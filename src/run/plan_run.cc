@@ -37,7 +37,10 @@ namespace stowage::run {
 namespace {
 
 Timetable sound_timetable(std::span<const ModelToRun> models, const Plan& plan) {
-  const std::vector<const Graph*> graphs = graphs_of(models);
+  std::vector<const Graph*> graphs = graphs_of(models);
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    if (models[m].blocks != nullptr) graphs[m] = &models[m].blocks->split_network().graph;
+  }
   expect_plan_of(graphs, plan);
   return timetable_of(graphs, plan);
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "run/blocks.h"
 #include "run/reference.h"
 #include "stowage/error.h"
 
@@ -40,13 +41,16 @@ RowTasks::RowTasks(Machine& machine, std::span<const Step> steps) : machine_(mac
       prepare(*run);
     const auto& tensors = machine.home().device()->plan().tensors;
     if (const auto* const it = std::get_if<Arrive>(&step);
-        it != nullptr && tensors[it->tensor].model == model)
+        it != nullptr && tensors[it->tensor].model == model) {
       arriving_.try_emplace(own(it->tensor));
+      arriving_.try_emplace(whole_of(own(it->tensor)));
+    }
     if (const auto* const it = std::get_if<Leave>(&step);
         it != nullptr && tensors[it->tensor].model == model) {
-      const auto [leaving, is_new] = leaving_.try_emplace(own(it->tensor));
+      const TensorId whole = whole_of(own(it->tensor));
+      const auto [leaving, is_new] = leaving_.try_emplace(whole);
       if (!is_new) continue;  // its bytes are made for the first of its rows
-      const auto size = static_cast<std::size_t>(tensors[it->tensor].tensor.bytes);
+      const auto size = static_cast<std::size_t>(graph().tensors[whole].bytes);
       leaving->second = {std::vector<std::byte>(size), std::vector<bool>(size)};
     }
   }
@@ -55,6 +59,11 @@ RowTasks::RowTasks(Machine& machine, std::span<const Step> steps) : machine_(mac
 
 TensorId RowTasks::own(std::size_t tensor) const {
   return tensor - machine_.home().device()->first_tensor_of(machine_.home().model());
+}
+
+TensorId RowTasks::whole_of(TensorId tensor) const {
+  const BlockNetwork* const blocks = machine_.setting().blocks;
+  return blocks == nullptr ? tensor : blocks->whole_of(tensor);
 }
 
 /// Finds everything that cannot run before anything runs.
@@ -81,7 +90,13 @@ void RowTasks::prepare(const Run& run) {
 }
 
 void RowTasks::expect(TensorId tensor, std::span<const std::byte> value) {
-  arriving_.at(tensor).assign(value.begin(), value.end());
+  for (auto& [part, bytes] : arriving_) {
+    if (part == tensor) {
+      bytes.assign(value.begin(), value.end());
+    } else if (whole_of(part) == tensor) {
+      bytes = machine_.setting().blocks->part_of(part, value);
+    }
+  }
 }
 
 std::vector<std::byte> RowTasks::what_left(TensorId tensor) const {
@@ -135,11 +150,13 @@ void RowTasks::arrive(const Arrive& arrive) {
 }
 
 void RowTasks::leave(const Leave& leave) {
-  Leaving& leaving = leaving_.at(own(leave.tensor));
-  for (const TensorPart& part : parts_of(own(leave.tensor), leave.rows)) {
+  const BlockNetwork* const blocks = machine_.setting().blocks;
+  const TensorId tensor = own(leave.tensor);
+  Leaving& leaving = leaving_.at(whole_of(tensor));
+  for (const TensorPart& part : parts_of(tensor, leave.rows)) {
     const PlacedPart at = machine_.find_written(part);
     machine_.compare(part, at, "taken by");
-    for (const PlacedBytes& bytes : at) {
+    for (const PlacedBytes& bytes : blocks == nullptr ? at : blocks->in_whole(tensor, at)) {
       std::memcpy(leaving.bytes.data() + bytes.offset, bytes.at, static_cast<std::size_t>(bytes.size));
       std::fill_n(leaving.has_left.begin() + bytes.offset, bytes.size, true);
     }

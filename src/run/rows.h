@@ -74,14 +74,16 @@ class RowTasks {
   }
   /// The tensor of this model with that index in Plan::tensors.
   [[nodiscard]] TensorId own(std::size_t tensor) const;
+  /// The tensor of the unsplit network.
+  [[nodiscard]] TensorId whole_of(TensorId tensor) const;
 
   Machine& machine_;
   std::map<std::pair<std::size_t, std::size_t>, RowKernel> rows_{};  ///< By operator and axis.
   std::map<std::size_t, std::int64_t> summed_{};                     ///< By operator: rows so far.
-  std::map<std::size_t, std::int64_t> carried_{};  ///< The same of rows that carry a buffer.
-  std::map<std::size_t, Adding> adding_{};         ///< By operator, until complete.
-  std::map<TensorId, std::vector<std::byte>> arriving_{};
-  std::map<TensorId, Leaving> leaving_{};
+  std::map<std::size_t, std::int64_t> carried_{};          ///< The same of rows that carry a buffer.
+  std::map<std::size_t, Adding> adding_{};                 ///< By operator, until complete.
+  std::map<TensorId, std::vector<std::byte>> arriving_{};  ///< Of tensors, and of blocks that arrive.
+  std::map<TensorId, Leaving> leaving_{};                  ///< Of whole tensors.
 };
 
 }  // namespace stowage::run

@@ -8,7 +8,7 @@
 // An operator writes over a row if it reads it last and computes element by element, or only adds to its
 // bytes (a PAD). This file decides for all orders which tensors take over which others. All other readers of
 // the overwritten tensor must come before the operator and read the same rows, so that they can be done by
-// then.
+// then. If the tensor is there from the start, they may read any rows: none of them waits for a writer.
 //
 // Cost: operators * operands * readers of an operand.
 
@@ -464,8 +464,12 @@ class Reading {
   /// Whether no operator needs the tensor's rows after they are written over: `by` reads no other rows, and
   /// all other readers come before it.
   [[nodiscard]] bool may_be_taken(const TakenOver& taken, std::size_t by) const {
-    if (model_.tensors[taken.tensor].stays || is_taken_[taken.tensor] || !writer_[taken.tensor]) return false;
+    const Tensor& tensor = model_.tensors[taken.tensor];
+    if (tensor.stays || is_taken_[taken.tensor]) return false;
+    const bool is_given = !writer_[taken.tensor];
+    if (is_given && options_.passed.contains(*tensor.source)) return false;  // other networks may read it
     const auto may_go = [&](std::size_t op) {
+      if (is_given && op < by) return true;
       const Operator& reader = model_.operators[op];
       const RowMap wanted{.offset = op == by ? -taken.shift : 0};
       return op <= by && reader.writing == Writing::row_by_row &&

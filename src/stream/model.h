@@ -49,8 +49,8 @@ struct Tensor {
   bool is_whole = false;              ///< Must be stored as a whole in row-major order.
   std::int64_t runs = 1;              ///< Runs of bytes in a row, in row-major order.
   std::optional<std::size_t> axis{};  ///< Of rows, in the source; none: it has no rows.
-  /// The tensor that its operator writes over, row by row. That tensor does not stay. All its readers read
-  /// the same rows and come before this operator.
+  /// The tensor that its operator writes over, row by row. That tensor does not stay. All its readers come
+  /// before this operator, and read the same rows unless the tensor is there from the start.
   std::optional<TakenOver> takes_over{};
   /// If rows are recomputed: for each of the `rows` rows here, the row of the source.
   std::vector<std::int64_t> again{};

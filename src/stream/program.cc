@@ -1,7 +1,8 @@
 // Unrolls a model into iterations and granules.
 //
 // Tensors that take each other over share the granules of the last taker, which gives their size. A granule
-// then lives from the first writing to the last reading of any of them.
+// then lives from the first writing to the last reading of any of them; from the start, if the first of them is there
+// from the start.
 //
 // Recomputed rows wait until their former copies have been read. Only this makes an operator need a later
 // one.
@@ -43,6 +44,10 @@ class Unrolling {
       if (places_[t].tensor == t) add_granules(t);
     }
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) ranges_[t] = range_of(t);
+    is_given_.resize(program_.granules.size(), false);
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      if (!writers_[t]) note_given(ranges_[t]);
+    }
     program_.first.push_back(0);
     for (std::size_t op = 0; op < model_.operators.size() && !is_too_late_; ++op) add_instances(op);
     if (is_too_late_) return {};
@@ -76,7 +81,7 @@ class Unrolling {
       if (!taken) continue;
       const std::string place = "tensor '" + model_.tensors[t].name + "'";
       const std::size_t of = taken->tensor;
-      if (of >= count || takers_[of] || !writers_[of] || !writers_[t] || model_.tensors[of].stays ||
+      if (of >= count || takers_[of] || !writers_[t] || model_.tensors[of].stays ||
           taken->shift % model_.tensors[t].granule != 0)
         reject(place, fmt::format("takes over tensor {}, shifted by {} rows", of, taken->shift));
       takers_[of] = t;
@@ -154,6 +159,11 @@ class Unrolling {
       reject("tensor '" + tensor.name + "'", fmt::format("does not fit into '{}', shifted by {} rows",
                                                          model_.tensors[place.tensor].name, place.shift));
     return {ranges_[place.tensor].first + static_cast<GranuleId>(first), count};
+  }
+
+  void note_given(const GranuleRange& range) {
+    const auto first = is_given_.begin() + range.first;
+    std::fill(first, first + range.count, true);
   }
 
   void note_written() {
@@ -297,7 +307,7 @@ class Unrolling {
       const std::int64_t end = is_by_row ? begin + 1 : ranges_[t].count;
       for (std::int64_t g = begin; g < end; ++g) {
         const GranuleId granule = ranges_[t].first + static_cast<GranuleId>(g);
-        if (program_.granules[granule].writer) {  // it is taken over
+        if (is_given_[granule] || program_.granules[granule].writer) {  // it is taken over
           await_readers(program_.granules[granule], instance);
           continue;
         }
@@ -390,6 +400,7 @@ class Unrolling {
   std::vector<std::optional<std::size_t>> takers_;
   std::vector<Place> places_;
   std::vector<GranuleRange> ranges_;
+  std::vector<bool> is_given_;  ///< Of the granules of tensors: there from the start.
 };
 
 }  // namespace

@@ -583,6 +583,55 @@ TEST(CheckStream, LetsWholeOperatorsReplaceWhatIsGiven) {
       << text_of(check_plan(plan, {&graph, 1}));
 }
 
+/// x (3 rows of 2 bytes), there from the start -> Relu -> Pool: each row of Relu is written over one of x.
+TEST(CheckStream, LetsRowsReplaceWhatIsGiven) {
+  RowSketch sketch;
+  const TensorId x = sketch.input("x", {3, 2});
+  sketch.pool(sketch.elementwise("Relu", {x}, 0), 0);
+  sketch.finish();
+  const Graph graph = sketch.graph;
+  Plan plan = empty_plan(graph);
+  for (std::int64_t r = 0; r < 3; ++r) {
+    steps(plan).push_back(rows_of(0, r, r + 1));
+    stowage::Run sum = rows_of(1, r, r + 1);
+    sum.sums = Sums{1, 0};
+    steps(plan).push_back(sum);
+  }
+  const std::size_t rows = add_buffer(plan, "x", 6, {{0, 2, {0, 2}}, {2, 2, {0, 4}}, {4, 2, {0, 6}}});
+  add_buffer(plan, "sums", 8, {{0, 8, {1, 6}}});
+  const std::size_t y = add_buffer(plan, "y", 2, {{0, 2, {5, 6}}});
+  plan.tensors[0].views = {{.buffer = rows, .life = {0, 6}}};
+  for (std::int64_t r = 0; r < 3; ++r)
+    plan.tensors[1].views.push_back(rows_at(rows, 2 * r, r, r + 1, {2 * r, 2 * r + 2}));
+  plan.tensors[2].views = {{.buffer = y, .life = {5, 6}}};
+  correct_claims(plan);
+  expect_wrong(graph, plan,
+               {{"over another row",
+                 [](Plan& it) {
+                   view_of(it, 1, 0).offset = 2;
+                   it.buffers[0].pieces = {{0, 6, {0, 6}}};
+                   correct_claims(it);
+                 },
+                 overlap,
+                 {"of tensor 'x'", "rows 0 to 1 of tensor 'relu1'", "'x' at position 0"}},
+                {"a byte beside its row",
+                 [](Plan& it) {
+                   view_of(it, 1, 1).offset = 3;
+                   it.buffers[0].pieces = {{0, 6, {0, 6}}};
+                   correct_claims(it);
+                 },
+                 overlap,
+                 {"of tensor 'x'", "rows 1 to 2 of tensor 'relu1'", "'x' at position 2"}}});
+  Graph other = graph;
+  other.subgraphs[0].operators[0].type = "Sort";
+  EXPECT_TRUE(has(check_plan(plan, {&other, 1}), overlap, {"'x'", "'relu1'", "position 0"}))
+      << text_of(check_plan(plan, {&other, 1}));
+  other = graph;
+  other.subgraphs[0].operators[1].inputs.push_back(x);  // all of x, at each of its steps
+  EXPECT_TRUE(has(check_plan(plan, {&other, 1}), overlap, {"'x'", "'relu1'", "position 0"}))
+      << text_of(check_plan(plan, {&other, 1}));
+}
+
 TEST(CheckStream, KnowsPiecesWithoutEnd) {
   constexpr Position never = std::numeric_limits<Position>::max();
   const Graph graph = line();
