@@ -25,8 +25,8 @@
 #include "import/onnx_graph.h"
 #include "import/onnx_invariants.h"
 #include "import/onnx_quantized.h"
-#include "import/onnx_sequences.h"
 #include "import/onnx_read.h"
+#include "import/onnx_sequences.h"
 #include "import/onnx_shapes.h"
 #include "import/onnx_values.h"
 #include "import/onnx_wire.h"
@@ -247,7 +247,8 @@ Network network_of(const std::shared_ptr<Read>& it, Constants constants, const S
 Input read_onnx(const Source& source, const ImportOptions& options) {
   const std::unique_ptr<Read> it = read(source, options);
   Input input{.note = std::move(it->note)};
-  if (options.constants) input.constants = constants_of(it->model, it->file.versions, it->values, source, true);
+  if (options.constants)
+    input.constants = constants_of(it->model, it->file.versions, it->values, source, true);
   input.content = std::move(it->model.graph);
   return input;
 }
