@@ -24,7 +24,7 @@
 
 namespace stowage {
 
-/// The output that becomes the named input of the next run.
+/// The output that becomes the named input of the next run. A star in both stands for the same part of many names.
 struct StateNames {
   std::string output{};
   std::string input{};

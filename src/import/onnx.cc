@@ -162,7 +162,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& wanted) {
   OnnxModel reader(file);
   expect_sound_options(reader.graph(), given);
   const ImportOptions options = with_sizes_of_values(reader.graph(), given);
-  Inferred largest = infer_largest(reader, options);
+  Inferred largest = read_at_largest(options, [&] { return infer_largest(reader, options); });
   result->note = note_of_maps;
   add_note(largest.note, result->note);
   OnnxGraph& model = result->model;

@@ -6,8 +6,7 @@
 //     n=64   x float32[64,16]   y float32[64,16]   z = x|y   copies of y to byte 4096
 //     n=32   x float32[32,16]   y float32[32,16]   z = x|y   copies of y to byte 2048: its place moves
 //
-// But where whole tensors are joined back to back, as here, places are sums of their bytes in each reading; such copies
-// stay, and model/motions.h says how their places move.
+// Where whole tensors are joined back to back, as here, places are sums of bytes: see model/motions.h.
 //
 // Extents that agree in all readings are one symbol, as two polynomials that agree at random points are equal
 // (Schwartz and Zippel). The sizes are drawn so that each range also varies alone, or with one other if the
@@ -382,6 +381,12 @@ ImportOptions at_largest(const ImportOptions& options) {
   ImportOptions exact = options;
   for_each_size(exact, [](GivenSize& size) { size.least = size.most; });
   return exact;
+}
+
+Error at_largest_in_words(const Error& error, const ImportOptions& options) {
+  if (!has_ranges(options) || !error.file().empty()) return error;
+  const Box box(options);
+  return {error.place(), fmt::format("at {}: {}", box.in_words(box.largest()), error.problem())};
 }
 
 std::string read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at) {

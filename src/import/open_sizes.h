@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "stowage/error.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
+#include "stowage/open_sizes.h"
 
 namespace stowage::import {
 
@@ -33,6 +35,21 @@ void expect_steps(std::string_view flag, const std::string& name, const GivenSiz
 /// A number below `count` that looks random, another one in each reading of a model. It decides what only a run
 /// decides: how many rounds a loop has, and which branch is taken.
 [[nodiscard]] std::size_t draw(std::size_t reading, TensorId tensor, std::size_t count);
+
+/// The error of a model at the largest sizes, which it names if they are of ranges.
+[[nodiscard]] Error at_largest_in_words(const Error& error, const ImportOptions& options);
+
+/// What `read` returns, which reads a model at the largest sizes; its errors name them.
+template <typename Read>
+auto read_at_largest(const ImportOptions& options, const Read& read) {
+  try {
+    return read();
+  } catch (const OpenSizesError&) {
+    throw;  // of sizes that are not given
+  } catch (const Error& error) {
+    throw at_largest_in_words(error, options);
+  }
+}
 
 /// Reads a model at exact sizes, and says whether it drew something. Throws Error where the model rejects them.
 using ReadAt = std::function<bool(const ImportOptions& exact)>;

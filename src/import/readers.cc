@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/nearest.h"
@@ -68,6 +71,40 @@ TensorId find_named(const Graph& graph, const std::vector<TensorId>& tensors, co
                                base::did_you_mean(name, names)));
 }
 
+/// What a star stands for in a name of this pattern, which has one; none if it is another name.
+std::optional<std::string> star_in(const std::string& name, const std::string& pattern) {
+  const std::size_t star = pattern.find('*');
+  const std::string_view before = std::string_view(pattern).substr(0, star);
+  const std::string_view behind = std::string_view(pattern).substr(star + 1);
+  if (name.size() < before.size() + behind.size() || !name.starts_with(before) || !name.ends_with(behind))
+    return std::nullopt;
+  return name.substr(before.size(), name.size() - before.size() - behind.size());
+}
+
+/// `key_*=past_key_*` is one for each output of such a name.
+std::vector<StateNames> without_stars(const Graph& graph, const std::vector<StateNames>& states) {
+  std::vector<StateNames> all;
+  for (const StateNames& state : states) {
+    const auto stars = std::ranges::count(state.output, '*');
+    if (stars == 0) {
+      all.push_back(state);
+      continue;
+    }
+    if (stars != 1 || std::ranges::count(state.input, '*') != 1)
+      throw UsageError(fmt::format("--state {}={}: expected one star on each side, or none",
+                                   base::visible(state.output), base::visible(state.input)));
+    const std::size_t before = all.size();
+    for (const TensorId output : graph.subgraphs[0].outputs) {
+      const std::string& name = graph.tensors[output].name;
+      const std::optional<std::string> star = star_in(name, state.output);
+      if (star) all.push_back({name, std::string(state.input).replace(state.input.find('*'), 1, *star)});
+    }
+    if (all.size() == before)
+      throw UsageError(fmt::format("--state: the model has no output like {}", base::quoted(state.output)));
+  }
+  return all;
+}
+
 /// State is at one place in all runs, so operators that read or write it copy what moves.
 void copy_moving_state(Graph& graph) {
   std::vector<bool> is_state(graph.tensors.size(), false);
@@ -86,7 +123,7 @@ void copy_moving_state(Graph& graph) {
 }  // namespace
 
 void add_states(Graph& graph, const std::vector<StateNames>& states) {
-  for (const StateNames& state : states) {
+  for (const StateNames& state : without_stars(graph, states)) {
     graph.ties.push_back({find_named(graph, graph.subgraphs[0].outputs, state.output, "output"),
                           find_named(graph, graph.subgraphs[0].inputs, state.input, "input")});
     if (const TensorId input = graph.ties.back().input; graph.tensors[input].kind == TensorKind::state)

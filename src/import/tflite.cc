@@ -406,7 +406,7 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
   const auto read_at = [&](const ImportOptions& sizes) {
     return Reader(file.model(), file.bytes(), sizes, readings++).read();
   };
-  TfliteReading reading = read_at(options);
+  TfliteReading reading = read_at_largest(options, [&] { return read_at(options); });
   std::vector<OtherReading> others;
   const std::string rejected =
       read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {

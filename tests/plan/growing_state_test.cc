@@ -336,6 +336,17 @@ TEST(GrowingState, IsThatOfPrefillAndDecode) {
   }
 }
 
+TEST(GrowingState, MayBeNamedByOnePattern) {
+  const std::vector<Cache> caches{time_first, time_first, time_first};
+  const std::string model = model_with(caches);
+  ImportOptions starred = options_for(caches, 1, 9);
+  const auto graph_with = [&] { return std::get<Graph>(parse_input(model, "net.onnx", starred).content); };
+  const Graph one_by_one = graph_with();
+  starred.states = {{"present*", "past*"}};
+  EXPECT_EQ(graph_with().ties, one_by_one.ties);
+  EXPECT_EQ(one_by_one.ties.size(), 3U);
+}
+
 TEST(GrowingState, SummaryHasItsBytesPerStep) {
   const auto summary = [](const std::vector<Cache>& caches) {
     const Input input = parse_input(model_with(caches), "net.onnx", options_for(caches, 1, 9));
@@ -381,6 +392,16 @@ TEST(GrowingState, IsRefusedWhereItCannotBe) {
   testing::expect_message(
       made.plan.left_out[0].why,
       {"tensor 'past0' is state (--state) that grows, and such state is for whole operators"});
+  const auto refused = [&](const StateNames& names) {
+    ImportOptions starred = options_for({time_first}, 1, 9);
+    starred.states = {names};
+    return error_of([&] { return parse_input(model, "net.onnx", starred); });
+  };
+  testing::expect_message(refused({"present*", "past0"}),
+                          {"--state present*=past0", "one star on each side"});
+  testing::expect_message(refused({"key*", "past*"}), {"the model has no output like 'key*'"});
+  testing::expect_message(refused({"y*", "past*"}),
+                          {"the model has no input 'past'", "did you mean 'past0'"});
   ImportOptions wrong = options_for({time_first}, 1, 9);
   wrong.states = {{"y", "past0"}};
   testing::expect_message(error_of([&] { return parse_input(model, "net.onnx", wrong); }),
