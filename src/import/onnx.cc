@@ -177,11 +177,12 @@ class OpenReader {
     if (!largest.own.empty()) own_ = &largest.own;
     varying_.resize(largest.values.size());
     if (has_ranges(largest.ranges)) expect_accepted(at_largest(largest.ranges));
-    const ReadAt compare = [&](const ImportOptions& exact) {
+    const ReadAt compare = [&](const ImportOptions& exact, Turns& turns) {
       expect_accepted(exact);
-      return compare_values(exact, largest.values);
+      return compare_values(exact, largest.values, turns);
     };
-    const std::string rejected = read_at_others(largest.ranges, largest.is_drawn, compare);
+    const std::string rejected =
+        read_at_others(largest.ranges, largest.is_drawn, turns_of(largest.values), compare);
     Graph graph = read_again(options_, 0).graph;
     std::vector<Graph> others;
     for (const auto& [number, exact] : accepted_) {
@@ -205,12 +206,18 @@ class OpenReader {
     (void)take_sure_branches(alone, source_, exact, reading);
   }
 
+  [[nodiscard]] Turns turns_of(const std::vector<std::optional<Value>>& values) const {
+    return turns_in(it_.model.graph, [&](TensorId t) { return values[t] ? &*values[t] : nullptr; });
+  }
+
   /// Notes the values that are others at these sizes. Returns whether something was drawn.
-  bool compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
+  bool compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values,
+                      Turns& turns) {
     OnnxGraph model = it_.resolved();
     const Reading reading{.number = ++numbers_, .own = own_};
     const Inferred other = infer_shapes(model, it_.versions, source_.folder, exact, reading);
     accepted_.emplace_back(reading.number, exact);
+    turns = turns_of(other.values);
     for (TensorId t = 0; t < varying_.size(); ++t)
       varying_[t] = varying_[t] || (values[t] && values[t] != other.values[t]);
     return other.is_drawn;

@@ -132,6 +132,7 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
 struct TfliteReading {
   Graph graph{};
   ImportOptions ranges{};  ///< The options as the sizes for which a plan must hold.
+  Turns turns{};           ///< What is held against each other.
   bool is_drawn = false;   ///< Readings besides the first draw what a run decides.
   std::string note{};
   FirstValues first_values{};
@@ -229,6 +230,7 @@ class Reader {
     for (auto& [t, elements] : inferred.values) graph_.tensors[t].value = std::move(elements);
     reading.ranges = std::move(inferred.ranges);
     reading.note = std::move(inferred.note);
+    reading.turns = std::move(inferred.turns);
     reading.is_drawn = inferred.is_drawn;
     if (number_ == 0) reading.known = std::move(inferred.known);
   }
@@ -406,9 +408,10 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
   };
   TfliteReading reading = read_at(options);
   std::vector<Graph> others;
-  const std::string rejected =
-      read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {
+  const std::string rejected = read_at_others(
+      reading.ranges, reading.is_drawn, reading.turns, [&](const ImportOptions& sizes, Turns& turns) {
         TfliteReading other = read_at(sizes);
+        turns = std::move(other.turns);
         others.push_back(std::move(other.graph));
         if (others.size() == readings_at_once) {
           reading.graph = hold_for_all(std::move(reading.graph), others);
