@@ -125,9 +125,9 @@ Faults check_with_models(const cli::GivenPlan& given, const std::vector<Source>&
   const cli::WantedSizes sizes = wanted_sizes(given, sources, texts);
   const auto read = [&](const cli::ModelTexts& it) { return inputs_for(given.plan, sources, it); };
   std::vector<Input> inputs = read(sizes.texts);
-  const Plan plan = cli::plan_at_sizes(given, sizes, inputs, cli::ReadInputs(read));
-  Faults faults = check_plan(plan, inputs);
-  if (faults.empty()) expect_states(plan, sources, texts);
+  const cli::PlanAtSizes there = cli::plan_at_sizes(given, sizes, inputs, cli::ReadInputs(read));
+  Faults faults = there.faults.empty() ? check_plan(there.plan, inputs) : there.faults;
+  if (faults.empty()) expect_states(there.plan, sources, texts);
   return faults;
 }
 

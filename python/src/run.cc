@@ -16,6 +16,7 @@
 #include "models.h"
 #include "planned.h"
 #include "stowage/error.h"
+#include "stowage/run_at_sizes.h"
 #include "watched.h"
 
 namespace nb = nanobind;
@@ -67,14 +68,15 @@ nb::tuple run(const Planned& planned, const nb::list& models, const nb::dict& op
     const cli::WantedSizes sizes = wanted_sizes(given, sources, texts.model);
     const auto read = [&](const cli::ModelTexts& it) { return read_networks(sources, it); };
     std::vector<Network> networks = read(sizes.texts);
-    const Plan plan = cli::plan_at_sizes(given, sizes, networks, cli::ReadNetworks(read));
-    const Faults faults = check_plan(plan, cli::inputs_of(networks));
+    const cli::PlanAtSizes there = cli::plan_at_sizes(given, sizes, networks, cli::ReadNetworks(read));
+    const Plan& plan = there.plan;
+    const Faults faults = there.faults.empty() ? check_plan(plan, cli::inputs_of(networks)) : there.faults;
     if (!faults.empty()) {
       result.fault = RunFault{"the plan is wrong: " + faults[0].what};
       return;
     }
     expect_states(plan, sources, texts.model);
-    result = run_plan(networks, plan, running);
+    result = run_plan(networks, plan, running, there.exact);
   });
   nb::list outputs;
   for (const NamedArray& output : result.outputs) outputs.append(tuple_from(output));

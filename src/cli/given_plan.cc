@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -13,6 +15,8 @@
 #include "cli/open_rows.h"
 #include "cli/size_search.h"
 #include "stowage/error.h"
+#include "stowage/planner.h"
+#include "stowage/size_differences.h"
 
 namespace stowage::cli {
 namespace {
@@ -37,6 +41,51 @@ void take_values(const OffsetFunctions& functions, WantedSizes& sizes) {
 Plan plan_of_range(const GivenPlan& given, const WantedSizes& sizes, const Graph& graph) {
   return sizes.values.empty() ? plan_at(given.plan, graph)
                               : plan_at(given.plan, *given.functions, sizes.values, graph);
+}
+
+/// The sizes that are smaller than the largest of the plan, in words, and options to read the model for these and the
+/// largest alone: "n=777", and --dim n=777..2000:1223. None: all sizes are the largest.
+struct SmallerSizes {
+  ModelTexts two{};
+  std::string words{};
+};
+
+std::optional<SmallerSizes> smaller_sizes(const WantedSizes& sizes) {
+  SmallerSizes smaller{.two = sizes.texts};
+  for (const std::string& text : sizes.range->dims) {
+    const auto [name, value] = parse_assignment("--dim", text);
+    const auto is_same = [&name = name](const std::string& it) {
+      return parse_assignment("--dim", it).first == name;
+    };
+    const auto given = std::ranges::find_if(smaller.two.dims, is_same);
+    if (given == smaller.two.dims.end() || *given == text) continue;
+    ModelTexts alone;
+    alone.dims = {text};
+    const std::int64_t most = parse_model_options(alone).dims.begin()->second.most;
+    alone.dims = {*given};
+    const std::int64_t size = parse_model_options(alone).dims.begin()->second.most;
+    if (size == most) continue;
+    smaller.words += (smaller.words.empty() ? "" : " ") + *given;
+    *given = fmt::format("{}={}..{}:{}", name, size, most, most - size);
+  }
+  return smaller.words.empty() ? std::nullopt : std::optional(std::move(smaller));
+}
+
+/// What the plan has otherwise than its models: for the ranges, and at these sizes.
+Faults faults_at(const Plan& plan, const WantedSizes& sizes, std::span<const Input> range,
+                 const std::function<Graph(const ModelTexts&)>& read_two) {
+  Faults faults = check_plan(plan, range);
+  if (!faults.empty() || range.size() != 1) return faults;
+  const std::optional<SmallerSizes> smaller = smaller_sizes(sizes);
+  if (!smaller) return faults;
+  try {
+    return size_differences(std::get<Graph>(range[0].content), read_two(smaller->two), smaller->words);
+  } catch (const Error& error) {
+    faults.push_back(
+        {FaultKind::accounting, fmt::format("at {} and the largest size the model is not as in the plan: {}",
+                                            smaller->words, error.what())});
+    return faults;
+  }
 }
 
 /// Shapes that depend on data follow from the sizes of the run, not from the largest ones.
@@ -93,28 +142,38 @@ WantedSizes wanted_sizes(const GivenPlan& given, const std::vector<std::string>&
   return wanted_sizes(given, files, read, texts);
 }
 
-Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Input>& models,
-                   const ReadInputs& read) {
+PlanAtSizes plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Input>& models,
+                          const ReadInputs& read) {
   if (sizes.rows && *sizes.rows != given.rows->at)
-    return plan_at(given.plan, *given.rows, *sizes.rows, std::get<Graph>(models[0].content));
-  if (!sizes.range) return given.plan;
+    return {plan_at(given.plan, *given.rows, *sizes.rows, std::get<Graph>(models[0].content))};
+  if (!sizes.range) return {given.plan};
   std::vector<Input> range = read(*sizes.range);
+  const auto graph_of_two = [&](const ModelTexts& texts) {
+    return std::get<Graph>(std::move(read(texts)[0].content));
+  };
+  Faults faults = faults_at(given.plan, sizes, range, graph_of_two);
+  if (!faults.empty()) return {given.plan, std::move(faults)};
   Graph graph = graph_at(std::get<Graph>(std::move(range[0].content)), std::get<Graph>(models[0].content));
-  Plan plan = plan_of_range(given, sizes, graph);
+  PlanAtSizes there{plan_of_range(given, sizes, graph)};
   models[0].content = std::move(graph);
-  return plan;
+  return there;
 }
 
-Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Network>& models,
-                   const ReadNetworks& read) {
+PlanAtSizes plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Network>& models,
+                          const ReadNetworks& read) {
   if (sizes.rows && *sizes.rows != given.rows->at)
-    return plan_at(given.plan, *given.rows, *sizes.rows, models[0].graph());
-  if (!sizes.range) return given.plan;
+    return {plan_at(given.plan, *given.rows, *sizes.rows, models[0].graph())};
+  if (!sizes.range) return {given.plan};
   std::vector<Network> range = read(*sizes.range);
+  const auto graph_of_two = [&](const ModelTexts& texts) {
+    return std::get<Graph>(std::move(read(texts)[0].input.content));
+  };
+  Faults faults = faults_at(given.plan, sizes, inputs_of(range), graph_of_two);
+  if (!faults.empty()) return {given.plan, std::move(faults)};
   range[0].input.content = graph_at(range[0].graph(), models[0].graph());
   take_shape_rules(models[0], range[0]);
-  models = std::move(range);
-  return plan_of_range(given, sizes, models[0].graph());
+  std::swap(models, range);
+  return {plan_of_range(given, sizes, models[0].graph()), {}, std::move(range)};
 }
 
 }  // namespace stowage::cli

@@ -53,11 +53,20 @@ struct WantedSizes {
 using ReadInputs = std::function<std::vector<Input>(const ModelTexts& texts)>;
 using ReadNetworks = std::function<std::vector<Network>(const ModelTexts& texts)>;
 
+/// The plan at some sizes.
+struct PlanAtSizes {
+  Plan plan{};
+  /// What the plan has otherwise than its models at these sizes; then it must not be used.
+  Faults faults{};
+  /// The networks as read at the sizes, if those that the plan is for have more operators: see `plan_at_sizes`.
+  std::vector<Network> exact{};
+};
+
 /// The plan at these sizes: with functions, in the offsets of these; otherwise, in its own. The models were read at the
-/// sizes; they become those that the plan is for, with the operators of the range.
-[[nodiscard]] Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes, std::vector<Input>& models,
-                                 const ReadInputs& read);
-[[nodiscard]] Plan plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes,
-                                 std::vector<Network>& models, const ReadNetworks& read);
+/// sizes; they become those that the plan is for: what only exact sizes make constant is computed there.
+[[nodiscard]] PlanAtSizes plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes,
+                                        std::vector<Input>& models, const ReadInputs& read);
+[[nodiscard]] PlanAtSizes plan_at_sizes(const GivenPlan& given, const WantedSizes& sizes,
+                                        std::vector<Network>& models, const ReadNetworks& read);
 
 }  // namespace stowage::cli

@@ -50,7 +50,9 @@ Faults check_reported(GivenPlan& given, ReportedPlan& reported, const std::vecto
   };
   const WantedSizes sizes = wanted_sizes(given, models, texts);
   std::vector<Input> inputs = read(sizes.texts);
-  reported.plan = plan_at_sizes(given, sizes, inputs, ReadInputs(read));
+  PlanAtSizes there = plan_at_sizes(given, sizes, inputs, ReadInputs(read));
+  reported.plan = std::move(there.plan);
+  if (!there.faults.empty()) return std::move(there.faults);
   expect_states(reported.plan, parse_models(models), texts);
   Faults faults = check_plan(reported.plan, inputs);
   reported.graphs = graphs_of(inputs);

@@ -29,6 +29,7 @@
 #include "stowage/network.h"
 #include "stowage/parts.h"
 #include "stowage/planner.h"
+#include "stowage/run_at_sizes.h"
 
 namespace stowage::cli {
 namespace {
@@ -37,6 +38,7 @@ namespace {
 struct Planned {
   Plan plan{};
   ExitStatus status = ExitStatus::done;
+  std::vector<Network> exact{};  ///< As PlanAtSizes::exact.
 };
 
 /// A plan that is given, and the sizes to read its models at.
@@ -57,8 +59,10 @@ Planned plan_for(const RunCommand& command, const std::optional<PlanToRun>& want
                  std::vector<Network>& networks, const InterruptWatch& watch) {
   if (wanted) {
     const auto read = [&](const ModelTexts& texts) { return read_networks(command.inputs, texts); };
-    Planned planned{plan_at_sizes(wanted->given, wanted->sizes, networks, ReadNetworks(read))};
-    const Faults faults = check_plan(planned.plan, inputs_of(networks));
+    PlanAtSizes there = plan_at_sizes(wanted->given, wanted->sizes, networks, ReadNetworks(read));
+    Planned planned{.plan = std::move(there.plan), .exact = std::move(there.exact)};
+    const Faults faults =
+        there.faults.empty() ? check_plan(planned.plan, inputs_of(networks)) : std::move(there.faults);
     if (faults.empty()) expect_states(planned.plan, parse_models(command.inputs), command.model);
     if (!faults.empty()) note_other_models(planned.plan, inputs_of(networks));
     print_faults(faults);
@@ -199,7 +203,7 @@ ExitStatus run_run(const RunCommand& command) {
   if (planned.status != ExitStatus::done) return planned.status;
   options.stop = watch.stop();
   options.progress = progress_line();
-  const RunResult result = stowage::run_plan(networks, planned.plan, options);
+  const RunResult result = stowage::run_plan(networks, planned.plan, options, planned.exact);
   clear_progress_line();
   save_outputs(saved, result);
   base::write_files(outputs_of(files, planned.plan));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/print.h"
@@ -47,7 +48,9 @@ Faults check_with_models(const VerifyCommand& command, GivenPlan& given,
   };
   std::vector<Input> inputs = read(sizes.texts);
   if (command.model.every_size) print_notes(inputs);
-  given.plan = plan_at_sizes(given, sizes, inputs, ReadInputs(read));
+  PlanAtSizes there = plan_at_sizes(given, sizes, inputs, ReadInputs(read));
+  given.plan = std::move(there.plan);
+  if (!there.faults.empty()) return std::move(there.faults);
   Faults faults = check_plan(given.plan, inputs);
   if (faults.empty()) expect_states(given.plan, parse_models(command.models), command.model);
   if (!faults.empty()) note_other_models(given.plan, inputs);

@@ -26,11 +26,12 @@ class OpenReader {
 
   OfAllSizes read() {
     if (has_ranges(largest_.ranges)) expect_accepted(at_largest(largest_.ranges));
-    const ReadAt read_at = [&](const ImportOptions& exact) {
+    const ReadAt read_at = [&](const ImportOptions& exact, Turns& turns) {
       expect_accepted(exact);
-      return read_other(exact);
+      return read_other(exact, turns);
     };
-    const std::string rejected = read_at_others(largest_.ranges, largest_.is_drawn, read_at);
+    const std::string rejected =
+        read_at_others(largest_.ranges, largest_.is_drawn, turns_of(largest_.values), read_at);
     OfAllSizes result{.known = model_.infer(options_, {.varying = varying_})};
     const bool is_known_before = have_same_ranges(largest_.ranges, options_);
     if (is_known_before) result.rejected = rejected;
@@ -56,8 +57,12 @@ class OpenReader {
     static_cast<void>(model_.copy().take_sure_branches(exact, reading));
   }
 
+  [[nodiscard]] Turns turns_of(const Values& values) const {
+    return turns_in(graph_.graph, [&](TensorId t) { return values[t] ? &*values[t] : nullptr; });
+  }
+
   /// Notes the values that are others at these sizes. Returns whether something was drawn.
-  bool read_other(const ImportOptions& exact) {
+  bool read_other(const ImportOptions& exact, Turns& turns) {
     const Reading reading{.number = ++numbers_, .own = own_};
     const SharedReading::Extent before = shared_.extent();
     Other other{.number = reading.number, .exact = exact};
@@ -68,6 +73,7 @@ class OpenReader {
       throw;
     }
     const Values& values = other.known->values;
+    turns = turns_of(values);
     for (TensorId t = 0; t < varying_.size(); ++t) {
       const bool is_known = largest_.values.number(t) != 0;
       varying_[t] = varying_[t] || (is_known && largest_.values.number(t) != values.number(t));

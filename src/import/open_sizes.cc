@@ -65,6 +65,8 @@ class Box {
 
   [[nodiscard]] std::size_t size() const { return ranges_.size(); }
 
+  [[nodiscard]] const GivenSize& range(std::size_t r) const { return ranges_[r]; }
+
   [[nodiscard]] Sizes largest() const {
     Sizes sizes;
     for (const GivenSize& range : ranges_) sizes.push_back(range.most);
@@ -160,8 +162,9 @@ class Box {
 
 /// Other draws at the same sizes may be rejected: so few rounds are never run.
 void read_again(const ImportOptions& exact, const ReadAt& read_at) {
+  Turns ignored;
   try {
-    (void)read_at(exact);
+    (void)read_at(exact, ignored);
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
   }
 }
@@ -169,12 +172,13 @@ void read_again(const ImportOptions& exact, const ReadAt& read_at) {
 /// Draws sizes and keeps what the model accepts.
 class Drawing {
  public:
-  Drawing(const ImportOptions& options, bool is_drawn, const ReadAt& read_at)
+  Drawing(const ImportOptions& options, bool is_drawn, Turns turns_of_largest, const ReadAt& read_at)
       : box_(options),
         is_every_(options.every_size),
         is_drawn_(is_drawn),
         read_at_(read_at),
-        drawn_{box_.largest()} {
+        drawn_{box_.largest()},
+        turns_of_largest_(std::move(turns_of_largest)) {
     tried_.resize(box_.size());
     if (is_every_ && !box_.count(most_sizes))
       throw UsageError(
@@ -218,6 +222,7 @@ class Drawing {
         if (!has_enough()) draw(box_.parts(numerator, denominator));
     for (const std::int64_t distance : {32, 7}) draw(box_.moved(distance));
     draw_at_random();
+    draw_turning_sizes();
   }
 
   /// One range without the others, halved and at 0 and 1, which are below what the others make of a minimum; with one
@@ -275,8 +280,9 @@ class Drawing {
   }
 
   bool is_accepted(const Sizes& sizes) {
+    Turns turns;
     try {
-      if (read_at_(box_.exactly(sizes))) {
+      if (read_at_(box_.exactly(sizes), turns)) {
         is_drawn_ = true;
         uncertain_.push_back(sizes);
       }
@@ -290,14 +296,38 @@ class Drawing {
       return false;
     }
     for_each_smaller(sizes, [](Tried& tried) { tried.is_accepted = true; });
+    note_turns(sizes, std::move(turns));
     ++accepted_;
     return true;
+  }
+
+  /// The first reading in which only one range is not at its largest tells how numbers grow along it.
+  void note_turns(const Sizes& sizes, Turns turns) {
+    const Sizes largest = box_.largest();
+    std::vector<std::size_t> smaller;
+    for (std::size_t r = 0; r < sizes.size(); ++r)
+      if (sizes[r] < largest[r]) smaller.push_back(r);
+    if (smaller.size() == 1 && !tried_[smaller[0]].alone)
+      tried_[smaller[0]].alone = TurnsAt{sizes[smaller[0]], std::move(turns)};
+  }
+
+  /// Where the model says that it may change: along each range, with the others at their largest.
+  void draw_turning_sizes() {
+    for (std::size_t r = 0; r < box_.size(); ++r) {
+      if (!tried_[r].alone) continue;
+      Sizes sizes = box_.largest();
+      for (const std::int64_t size : turning_sizes(box_.range(r), turns_of_largest_, *tried_[r].alone)) {
+        sizes[r] = size;
+        draw(sizes);
+      }
+    }
   }
 
   /// What is known of the sizes of a range below its largest.
   struct Tried {
     bool is_accepted = false;
-    Sizes rejected{};  ///< First; sizes of all ranges.
+    std::optional<TurnsAt> alone{};  ///< First, with the others at their largest.
+    Sizes rejected{};                ///< First; sizes of all ranges.
     std::string reason{};
   };
 
@@ -330,7 +360,8 @@ class Drawing {
   std::size_t accepted_ = 0;
   std::vector<Sizes> uncertain_{};  ///< Accepted ones at which something is drawn.
   std::vector<Tried> tried_{};      ///< Of each range.
-  std::string rejected_{};          ///< First, with the reason.
+  Turns turns_of_largest_;
+  std::string rejected_{};  ///< First, with the reason.
 };
 
 }  // namespace
@@ -389,9 +420,10 @@ Error at_largest_in_words(const Error& error, const ImportOptions& options) {
   return {error.place(), fmt::format("at {}: {}", box.in_words(box.largest()), error.problem())};
 }
 
-std::string read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at) {
+std::string read_at_others(const ImportOptions& options, bool is_drawn, Turns turns_of_largest,
+                           const ReadAt& read_at) {
   for (std::size_t i = 0; is_drawn && i < readings_of_largest; ++i) read_again(at_largest(options), read_at);
-  return has_ranges(options) ? Drawing(options, is_drawn, read_at).run() : "";
+  return has_ranges(options) ? Drawing(options, is_drawn, std::move(turns_of_largest), read_at).run() : "";
 }
 
 void add_note(const std::string& note, std::string& notes) {

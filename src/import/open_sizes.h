@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "import/turning_sizes.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
@@ -51,14 +52,17 @@ auto read_at_largest(const ImportOptions& options, const Read& read) {
   }
 }
 
-/// Reads a model at exact sizes, and says whether it drew something. Throws Error where the model rejects them.
-using ReadAt = std::function<bool(const ImportOptions& exact)>;
+/// Reads a model at exact sizes, says whether it drew something, and notes what it holds against each other. Throws Error
+/// where the model rejects them.
+using ReadAt = std::function<bool(const ImportOptions& exact, Turns& turns)>;
 
 /// Calls `read_at` with the largest sizes, a few times, if `is_drawn`; and with exact sizes out of the ranges, all of them
-/// if the options want that; else always the same ones, none of them the largest, until enough of them are accepted. If they are few, those at which something
-/// is drawn are read again. Throws Error if the model rejects all of these sizes. The result is for a note: which of them it
-/// rejects, and that all were read. It is empty if something is drawn, which may be why it rejects some.
-[[nodiscard]] std::string read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at);
+/// if the options want that; else always the same ones, none of them the largest, until enough of them are accepted. If
+/// they are few, those at which something is drawn are read again. Then come sizes at which the model says that it may
+/// change: see turning_sizes.h. Throws Error if the model rejects all of these sizes. The result is for a note: which of
+/// them it rejects, and that all were read. It is empty if something is drawn, which may be why it rejects some.
+[[nodiscard]] std::string read_at_others(const ImportOptions& options, bool is_drawn, Turns turns_of_largest,
+                                         const ReadAt& read_at);
 
 /// Adds to the notes of a model, which are one text.
 void add_note(const std::string& note, std::string& notes);

@@ -134,6 +134,7 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
 struct TfliteReading {
   Graph graph{};
   ImportOptions ranges{};  ///< The options as the sizes for which a plan must hold.
+  Turns turns{};           ///< What is held against each other.
   bool is_drawn = false;   ///< Readings besides the first draw what a run decides.
   std::string note{};
   FirstValues first_values{};
@@ -231,6 +232,7 @@ class Reader {
     for (auto& [t, elements] : inferred.values) graph_.tensors[t].value = std::move(elements);
     reading.ranges = std::move(inferred.ranges);
     reading.note = std::move(inferred.note);
+    reading.turns = std::move(inferred.turns);
     reading.is_drawn = inferred.is_drawn;
     if (number_ == 0) reading.known = std::move(inferred.known);
   }
@@ -408,16 +410,17 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& given) {
   };
   TfliteReading reading = read_at_largest(options, [&] { return read_at(options); });
   std::vector<OtherReading> others;
-  const std::string rejected =
-      read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {
-        TfliteReading other = read_at(sizes);
-        others.push_back(reading_of(std::move(other.graph)));
-        if (others.size() == readings_at_once) {
-          hold_for_all(reading.graph, others);
-          others.clear();
-        }
-        return other.is_drawn;
-      });
+  const std::string rejected = read_at_others(reading.ranges, reading.is_drawn, reading.turns,
+                                              [&](const ImportOptions& sizes, Turns& turns) {
+                                                TfliteReading other = read_at(sizes);
+                                                turns = std::move(other.turns);
+                                                others.push_back(reading_of(std::move(other.graph)));
+                                                if (others.size() == readings_at_once) {
+                                                  hold_for_all(reading.graph, others);
+                                                  others.clear();
+                                                }
+                                                return other.is_drawn;
+                                              });
   if (!others.empty()) hold_for_all(reading.graph, others);
   const bool is_known_before = have_same_ranges(reading.ranges, options);
   if (reading.is_drawn || !is_known_before) model::copy_what_moves(reading.graph);

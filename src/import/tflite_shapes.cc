@@ -146,6 +146,7 @@ InferredShapes TfliteInference::run() {
   result.is_drawn = is_drawn_;
   for (TensorId t = 0; t < known_.size(); ++t) result.shapes.push_back(shape_of(t));
   if (!is_drawn_ && !has_ranges(result.ranges)) result.known = known_results();
+  result.turns = turns_in(graph_, [&](TensorId t) { return known_[t].value ? &*known_[t].value : nullptr; });
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "import/known.h"
+#include "import/turning_sizes.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
 #include "tflite_generated.h"
@@ -36,6 +37,7 @@ struct InferredShapes {
   std::map<TensorId, std::vector<Number>> values{};  ///< Elements of inputs, from the user.
   /// Results that are the same in every run; none if sizes are open.
   std::map<TensorId, Value> known{};
+  Turns turns{};          ///< What is held against each other.
   bool is_drawn = false;  ///< Readings besides the first draw what a run decides: see `draw`.
   std::string note{};     ///< What was assumed of inputs; empty: nothing.
 };

@@ -81,6 +81,25 @@ void expect_state_stays(const Graph& graph) {
   }
 }
 
+/// What is closed for the ranges is the same at each of their sizes.
+void expect_planned(const Graph& range, const Graph& exact, TensorId t) {
+  const Tensor& planned = range.tensors[t];
+  const Tensor& read = exact.tensors[t];
+  const bool is_of_kind = planned.kind == read.kind || is_constant(read.kind);
+  if (is_of_kind && planned.dtype == read.dtype &&
+      (!planned.shape || (planned.shape == read.shape && planned.bytes == read.bytes)))
+    return;
+  const auto in_words = [](const Tensor& it) {
+    return fmt::format("{} {}{}", name_of(it.kind), name_of(it.dtype),
+                       it.shape ? fmt::format("[{}]", fmt::join(*it.shape, ",")) : "");
+  };
+  throw Error(
+      describe(range, t),
+      fmt::format("is {} at all sizes that were read for the plan, but {} here; plan a smaller range, or "
+                  "read each size of it: --every-size",
+                  in_words(planned), in_words(read)));
+}
+
 [[noreturn]] void reject_other_tensors() {
   throw UsageError(
       "at exact sizes the model has other tensors or operators than for the range: a branch that sizes "
@@ -387,19 +406,33 @@ void count_copies(const Graph& graph, Plan& plan) {
   }
 }
 
+Graph graph_at_values(const Graph& range, const Graph& exact, const std::vector<SizeSymbol>& symbols,
+                      const SizeValues& values) {
+  try {
+    return graph_at(range, exact);
+  } catch (const Error& error) {
+    std::vector<std::string> words;
+    for (std::size_t s = 0; s < symbols.size(); ++s)
+      words.push_back(fmt::format("{}={}", symbols[s].name, values[s]));
+    throw Error(fmt::format("at {}: {}", fmt::join(words, " "), error.place()), error.problem());
+  }
+}
+
 /// Holds the plan at sizes that no term was made from against the model read at these.
 void hold_against_others(const Plan& plan, const Graph& range, const OffsetFunctions& functions,
                          const std::vector<SizeValues>& others, const ReadAtSizes& read,
                          const plan::StackedLives& lives, OffsetFunctionsReport& report) {
   for (const SizeValues& values : others) {
-    std::optional<Graph> graph;
+    std::optional<Graph> exact;
     try {
-      graph = graph_at(range, read(values));
+      exact = read(values);
     } catch (const Error&) {
       continue;
     }
-    Faults faults = check_plan(plan_at(plan, functions, values, *graph), {&*graph, 1});
-    std::erase_if(faults, [](const Fault& it) { return it.kind == FaultKind::capacity; });  // smaller sizes fit
+    const Graph graph = graph_at_values(range, *exact, functions.symbols, values);
+    Faults faults = check_plan(plan_at(plan, functions, values, graph), {&graph, 1});
+    std::erase_if(faults,
+                  [](const Fault& it) { return it.kind == FaultKind::capacity; });  // smaller sizes fit
     if (!faults.empty())
       throw Error("",
                   fmt::format("sizes follow no function that is known: at {}, {}; give a plan for the whole "
@@ -499,7 +532,10 @@ Graph graph_at(Graph range, const Graph& exact) {
   }
   for (std::size_t t = 0; t < range.tensors.size(); ++t) {
     Tensor& tensor = range.tensors[t];
-    if (!is_open(tensor)) continue;
+    if (!is_open(tensor)) {
+      expect_planned(range, exact, t);
+      continue;
+    }
     tensor.shape = exact.tensors[t].shape;
     tensor.bytes = exact.tensors[t].bytes;
     tensor.open.clear();

@@ -320,7 +320,7 @@ void PlanRun::read_outputs(std::size_t model, When when) {
 }
 
 void run_models(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
-                RunResult& result) {
+                RunResult& result, std::span<const Program> exact) {
   std::vector<NamedArray> outputs;
   std::vector<ModelToRun> last(models.begin(), models.end());  // as they ran last
   {
@@ -333,7 +333,9 @@ void run_models(std::span<const ModelToRun> models, const Plan& plan, const RunO
       };
     }
   }
-  if (options.check == RunCheck::outputs) compare_outputs(last, plan, options, outputs, result);
+  const bool has_exact = !exact.empty() && options.check != RunCheck::none;
+  for (std::size_t m = 0; m < last.size() && has_exact; ++m) last[m].program = &exact[m];
+  if (options.check == RunCheck::outputs || has_exact) compare_outputs(last, plan, options, outputs, result);
   result.outputs = std::move(outputs);
 }
 

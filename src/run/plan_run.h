@@ -20,9 +20,10 @@
 
 namespace stowage::run {
 
-/// Runs all models of a plan in its memories, and checks what the options want. Throws like PlanRun.
+/// Runs all models of a plan in its memories, and checks what the options want. With `exact`, a check compares the
+/// outputs with those of these programs of the same models. Throws like PlanRun.
 void run_models(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
-                RunResult& result);
+                RunResult& result, std::span<const Program> exact = {});
 
 /// Runs all models of a plan in its memories; checks all but RunCheck::outputs.
 class PlanRun {

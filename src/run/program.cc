@@ -26,11 +26,13 @@ bool has_elements(const Argument& argument) { return kernels::count_of(argument.
 
 class Preparation {
  public:
-  Preparation(const Network& network, const RunOptions& options, std::span<const std::string> unknown)
+  Preparation(const Network& network, const RunOptions& options, std::span<const std::string> unknown,
+              const Graph* like)
       : network_(network),
         graph_(network.graph()),
         options_(options),
         unknown_(unknown),
+        like_(like),
         orders_(topological_orders(graph_)) {
     program_.graph = &graph_;
     program_.details = &network.details;
@@ -191,7 +193,8 @@ class Preparation {
       const std::vector<std::byte> value = interpreter.read(*output);
       make_room(*output);
       std::copy(value.begin(), value.end(), program_.computed[*output].data());
-      if (op.type == "ConstantOfShape" && options_.random_weights &&
+      const bool is_weight = like_ == nullptr || like_->subgraphs[s].operators[o].folded;
+      if (op.type == "ConstantOfShape" && options_.random_weights && is_weight &&
           is_constant_filled(graph_.tensors[*output], value))
         randomize(*output);
     }
@@ -201,6 +204,7 @@ class Preparation {
   const Graph& graph_;
   const RunOptions& options_;
   std::span<const std::string> unknown_;
+  const Graph* like_;
   std::vector<std::vector<std::size_t>> orders_;
   std::vector<bool> is_done_{};
   Program program_{};
@@ -231,9 +235,9 @@ Signature signature_of(const Network& network, const Program& program, std::size
   return signature;
 }
 
-Program make_program(const Network& network, const RunOptions& options,
-                     std::span<const std::string> unknown) {
-  return Preparation(network, options, unknown).take();
+Program make_program(const Network& network, const RunOptions& options, std::span<const std::string> unknown,
+                     const Graph* like) {
+  return Preparation(network, options, unknown, like).take();
 }
 
 std::vector<Call> calls_of(const Graph& graph, const std::vector<std::vector<std::size_t>>& orders,

@@ -47,9 +47,10 @@ struct Program {
   [[nodiscard]] const Kernel& kernel(const Call& call) const { return kernels[call.subgraph][call.op]; }
 };
 
-/// Throws Error that lists all operators that cannot run; operators of types in `unknown` need not.
+/// Throws Error that lists all operators that cannot run; operators of types in `unknown` need not. Random are only
+/// weights that are so in `like`, too, which has the same operators, if it is given.
 [[nodiscard]] Program make_program(const Network& network, const RunOptions& options,
-                                   std::span<const std::string> unknown = {});
+                                   std::span<const std::string> unknown = {}, const Graph* like = nullptr);
 
 /// The kernel's description of a tensor, which must have a shape, and of an operator, whose tensors all must.
 /// Both refer to the network and the program.

@@ -11,14 +11,15 @@
 #include "run/plan_run.h"
 #include "run/program.h"
 #include "stowage/error.h"
+#include "stowage/run_at_sizes.h"
 
 namespace stowage {
 namespace {
 
 /// Adds the name of the model's file to errors.
-run::Program prepare(const Network& network, const RunOptions& options) {
+run::Program prepare(const Network& network, const RunOptions& options, const Graph* like = nullptr) {
   try {
-    return run::make_program(network, options);
+    return run::make_program(network, options, {}, like);
   } catch (const Error& error) {
     const std::string& source = network.input.info.source;
     throw source.empty() ? error : error.in_file(source);
@@ -90,8 +91,12 @@ Runner::~Runner() = default;
 Runner::Runner(Runner&&) noexcept = default;
 Runner& Runner::operator=(Runner&&) noexcept = default;
 
-RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
-  const auto& [networks, programs, prepared_for] = *prepared_;
+namespace {
+
+/// `prepared_for` are the options that the programs were prepared with.
+RunResult run_programs(std::span<const Network* const> networks, std::span<const run::Program> programs,
+                       const RunOptions& prepared_for, const Plan& plan, const RunOptions& options,
+                       std::span<const run::Program> exact) {
   const run::GivenInputs given = run::given_inputs(networks, plan, options);
   RunResult result;
   std::vector<run::ModelToRun> models;
@@ -110,7 +115,8 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
     if (is_streamed(plan)) prepare_rows(networks, prepared_for, plan, models, prepared);
     for (const run::ModelToRun& model : models)
       count_kernels(model.unsplit != nullptr ? *model.unsplit : *model.program, result);
-    run::run_models(models, prepared.blocks.empty() ? plan : prepared.blocks.back().plan(), options, result);
+    run::run_models(models, prepared.blocks.empty() ? plan : prepared.blocks.back().plan(), options, result,
+                    exact);
   } catch (const RunFault& fault) {
     result.fault = fault;
   } catch (const run::Interrupted&) {
@@ -119,14 +125,32 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
   return result;
 }
 
+}  // namespace
+
+RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
+  return run_programs(prepared_->networks, prepared_->programs, prepared_->options, plan, options, {});
+}
+
 void expect_inputs(std::span<const Network> networks, std::span<const std::string> names) {
   run::expect_names(pointers_to(networks), names);
 }
 
+RunResult run_plan(std::span<const Network> networks, const Plan& plan, const RunOptions& options,
+                   std::span<const Network> exact) {
+  const std::vector<const Network*> pointers = pointers_to(networks);
+  static_cast<void>(run::given_inputs(pointers, plan, options));  // before kernels are prepared
+  const RunOptions prepared_for{.kernels = is_streamed(plan) ? KernelSet::plain : options.kernels,
+                                .random_weights = options.random_weights};
+  std::vector<run::Program> programs;
+  for (const Network& network : networks) programs.push_back(prepare(network, prepared_for));
+  std::vector<run::Program> compared;
+  for (std::size_t m = 0; m < exact.size() && options.check != RunCheck::none; ++m)
+    compared.push_back(prepare(exact[m], prepared_for, &networks[m].graph()));
+  return run_programs(pointers, programs, prepared_for, plan, options, compared);
+}
+
 RunResult run_plan(std::span<const Network> networks, const Plan& plan, const RunOptions& options) {
-  static_cast<void>(run::given_inputs(pointers_to(networks), plan, options));  // before kernels are prepared
-  const KernelSet kernels = is_streamed(plan) ? KernelSet::plain : options.kernels;
-  return Runner(networks, {.kernels = kernels, .random_weights = options.random_weights}).run(plan, options);
+  return run_plan(networks, plan, options, {});
 }
 
 RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options) {
