@@ -139,7 +139,7 @@ OpenNetwork lite() {
           {.subgraphs = {{.tensors = {tensor("x"), tensor("r"), tensor("s"), tensor("y")},
                           .operators = {{.type = "RELU", .inputs = {0}, .outputs = {1}},
                                         {.type = "LOGISTIC", .inputs = {1}, .outputs = {2}},
-                                        {.type = "ADD", .inputs = {2, 0}, .outputs = {3}, .numbers = {0}}},
+                                        {.type = "MAXIMUM", .inputs = {2, 0}, .outputs = {3}}},
                           .inputs = {0},
                           .outputs = {3}}}}),
       .ranges = {{"x[0]", 1, 300}}};
