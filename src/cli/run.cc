@@ -64,7 +64,7 @@ Planned plan_for(const RunCommand& command, const std::optional<PlanToRun>& want
     const Faults faults =
         there.faults.empty() ? check_plan(planned.plan, inputs_of(networks)) : std::move(there.faults);
     if (faults.empty()) expect_states(planned.plan, parse_models(command.inputs), command.model);
-    if (!faults.empty()) note_other_models(planned.plan, inputs_of(networks));
+    if (!faults.empty() && !wanted->sizes.range) note_other_models(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;
     return planned;

@@ -80,6 +80,56 @@ TEST(CliOpenSizes, RunInOffsetsThatAreFunctions) {
   expect_says(outside.errors, {"seq", "65"});
 }
 
+/// y = x * k, of which k is 2 at n=777 and 1 elsewhere; or it makes 5000 elements there. No straight line tells that.
+std::string rare_event(bool is_of_shape) {
+  using testing::node;
+  testing::OnnxParts parts{
+      .nodes = {node("Shape", {"x"}, {"n"}), node("Mul", {"n", "n"}, {"nn"}),
+                node("Equal", {"nn", "there"}, {"is"}), node("Where", {"is", "two", "one"}, {"k"})},
+      .inputs = {tensor_value("x", {"n"})},
+      .outputs = {testing::untyped_value("y")},
+      .initializers = {testing::vector_of("there", {777 * 777})}};
+  if (is_of_shape) {
+    parts.initializers.push_back(testing::vector_of("one", {1}));
+    parts.initializers.push_back(testing::vector_of("two", {5000}));
+    parts.initializers.push_back(testing::reals("c", {1}));
+    parts.nodes.push_back(node("Expand", {"c", "k"}, {"e"}));
+    parts.nodes.push_back(node("ReduceSum", {"e"}, {"s"}));
+    parts.nodes.push_back(node("Mul", {"x", "s"}, {"y"}));
+  } else {
+    parts.initializers.push_back(testing::reals("one", {1}));
+    parts.initializers.push_back(testing::reals("two", {2}));
+    parts.nodes.push_back(node("Mul", {"x", "k"}, {"y"}));
+  }
+  return testing::onnx_model(parts).SerializeAsString();
+}
+
+TEST(CliOpenSizes, AtWhichThePlanIsWrongAreFound) {
+  for (const bool is_of_shape : {false, true}) {
+    for (const char* const offsets : {"constant", "symbolic"}) {
+      const testing::TemporaryDirectory directory;
+      directory.write("net.onnx", rare_event(is_of_shape));
+      const auto run = [&](const std::vector<std::string>& arguments) {
+        return run_stowage(directory.path(), arguments);
+      };
+      ASSERT_EQ(run({"plan", "net.onnx", "--dim", "n=1..2000", "--offsets", offsets, "-o", "p.json"}).status,
+                0);
+      const auto at = [&](const std::string& size) {
+        return std::vector<ProcessResult>{
+            run({"verify", "p.json", "--model", "net.onnx", "--dim", size}),
+            run({"run", "net.onnx", "--plan", "p.json", "--dim", size, "--check=all"})};
+      };
+      for (const ProcessResult& it : at("n=777")) {
+        EXPECT_EQ(it.status, 1) << it.output;
+        expect_says(it.output, {"fault: ", "n=777", is_of_shape ? "tensor 'e'" : "tensor 'is'",
+                                is_of_shape ? "smaller ranges" : "--every-size"});
+      }
+      for (const ProcessResult& it : at("n=776")) EXPECT_EQ(it.status, 0) << it.errors;
+      for (const ProcessResult& it : at("n=2000")) EXPECT_EQ(it.status, 0) << it.errors;
+    }
+  }
+}
+
 TEST(CliOpenSizes, AreAllReadIfThatIsWanted) {
   const testing::TemporaryDirectory directory;
   directory.write("net.onnx", encoder());

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,6 +17,8 @@
 
 #include "copies.h"
 #include "import/open_merge.h"
+#include "import/open_sizes.h"
+#include "import/turning_sizes.h"
 #include "model/motions.h"
 #include "onnx_models.h"
 #include "stowage/error.h"
@@ -585,18 +588,16 @@ TEST(GivenSizes, OfARangeThatAreRejectedAreNamed) {
                                   "the plan is for those that it takes"});
 }
 
-/// Of a model that makes eight elements at n=777 and one at all others.
+/// Of a model that makes two elements at n=777 and one at all others, and holds n * n against 777 * 777.
 onnx::ModelProto exception_at_777() {
   return onnx_model(
-      {.nodes = {node("Shape", {"x"}, {"n"}), node("Sub", {"n", "there"}, {"far"}),
-                 node("Mul", {"far", "far"}, {"square"}), node("Sub", {"eight", "square"}, {"less"}),
-                 node("Max", {"less", "seven"}, {"some"}), node("Sub", {"some", "six"}, {"count"}),
+      {.nodes = {node("Shape", {"x"}, {"n"}), node("Mul", {"n", "n"}, {"nn"}),
+                 node("Equal", {"nn", "there"}, {"is"}), node("Where", {"is", "two", "one"}, {"count"}),
                  node("Expand", {"c", "count"}, {"y"}), node("Relu", {"y"}, {"z"}),
                  node("Relu", {"x"}, {"r"})},
        .inputs = {tensor_value("x", {"n"}), tensor_value("c", {1})},
        .outputs = {untyped_value("z"), untyped_value("r")},
-       .initializers = {vector_of("there", {777}), vector_of("eight", {8}), vector_of("seven", {7}),
-                        vector_of("six", {6})}});
+       .initializers = {vector_of("there", {777 * 777}), vector_of("two", {2}), vector_of("one", {1})}});
 }
 
 TEST(GivenSizes, AreAllReadIfThatIsWanted) {
@@ -619,6 +620,42 @@ TEST(GivenSizes, AreAllReadIfThatIsWanted) {
   } catch (const UsageError& error) {
     expect_message(error.what(), {"more than 65536 sizes", "smaller ranges or larger steps"});
   }
+}
+
+/// k is 1, but 2 where a number that is computed of n equals a constant.
+std::string rare_factor(const std::vector<onnx::NodeProto>& nodes, std::int64_t constant) {
+  testing::OnnxParts parts{.nodes = {node("Shape", {"x"}, {"n"})},
+                           .inputs = {tensor_value("x", {"n"})},
+                           .outputs = {untyped_value("y")},
+                           .initializers = {vector_of("there", {constant}), vector_of("three", {3}),
+                                            testing::reals("one", {1}), testing::reals("two", {2})}};
+  for (const onnx::NodeProto& it : nodes) parts.nodes.push_back(it);
+  parts.nodes.push_back(node("Equal", {"computed", "there"}, {"is"}));
+  parts.nodes.push_back(node("Where", {"is", "two", "one"}, {"k"}));
+  parts.nodes.push_back(node("Mul", {"x", "k"}, {"y"}));
+  return onnx_model(parts).SerializeAsString();
+}
+
+TEST(GivenSizes, AtWhichTheModelSaysThatItChangesAreRead) {
+  const auto kind_of_k = [](const std::string& model) {
+    const Input read = parse_input(model, "x.onnx", {.dims = {{"n", {1, 2000}}}});
+    return testing::tensor_named(std::get<Graph>(read.content), "k").kind;
+  };
+  EXPECT_EQ(kind_of_k(rare_factor({node("Identity", {"n"}, {"computed"})}, 777)), TensorKind::temporary);
+  const std::vector<onnx::NodeProto> affine{node("Mul", {"n", "three"}, {"m"}),
+                                            node("Sub", {"m", "three"}, {"computed"})};
+  EXPECT_EQ(kind_of_k(rare_factor(affine, 3 * 777 - 3)), TensorKind::temporary);
+  EXPECT_EQ(kind_of_k(rare_factor(affine, 3 * 777 - 2)), TensorKind::weight);  // at no size
+  EXPECT_EQ(kind_of_k(rare_factor({node("Mul", {"n", "n"}, {"computed"})}, 777 * 777)), TensorKind::weight);
+}
+
+TEST(TurningSizes, AreWhereStraightLinesMeet) {
+  import::Turns largest{{{false, 0, 1, 0, 1, 0}, {4001, 1555}}};
+  const import::TurnsAt half{1000, {{{false, 0, 1, 0, 1, 0}, {2001, 1555}}}};
+  const std::set<std::int64_t> sizes = import::turning_sizes({1, 2000}, largest, half);
+  EXPECT_EQ(sizes, (std::set<std::int64_t>{776, 777, 778, 1554, 1555, 1556}));
+  const std::set<std::int64_t> steps = import::turning_sizes({2, 2000, 2}, largest, half);
+  EXPECT_EQ(steps, (std::set<std::int64_t>{776, 778, 1554, 1556}));
 }
 
 TEST(GivenSizes, OfAllThatAreReadSomeMayBeRejected) {
