@@ -133,16 +133,15 @@ OpenNetwork lite() {
   const auto tensor = [](const std::string& name) {
     return testing::TfliteTensor{.name = name, .shape = {1, 4}, .signature = {-1, 4}};
   };
-  return {
-      .name = "Lite",
-      .content = testing::tflite_model(
-          {.subgraphs = {{.tensors = {tensor("x"), tensor("r"), tensor("s"), tensor("y")},
-                          .operators = {{.type = "RELU", .inputs = {0}, .outputs = {1}},
-                                        {.type = "LOGISTIC", .inputs = {1}, .outputs = {2}},
-                                        {.type = "MAXIMUM", .inputs = {2, 0}, .outputs = {3}}},
-                          .inputs = {0},
-                          .outputs = {3}}}}),
-      .ranges = {{"x[0]", 1, 300}}};
+  return {.name = "Lite",
+          .content = testing::tflite_model(
+              {.subgraphs = {{.tensors = {tensor("x"), tensor("r"), tensor("s"), tensor("y")},
+                              .operators = {{.type = "RELU", .inputs = {0}, .outputs = {1}},
+                                            {.type = "LOGISTIC", .inputs = {1}, .outputs = {2}},
+                                            {.type = "MAXIMUM", .inputs = {2, 0}, .outputs = {3}}},
+                              .inputs = {0},
+                              .outputs = {3}}}}),
+          .ranges = {{"x[0]", 1, 300}}};
 }
 
 using Values = std::vector<std::int64_t>;
