@@ -508,7 +508,9 @@ std::string lines_of_rows(const Plan& plan) {
                      : arrive != nullptr ? arrive->rows
                                          : leave->rows)
           << text_of(run != nullptr ? copy_of(run->part) : std::nullopt)
-          << text_of(run != nullptr ? copy_of(run->block) : std::nullopt)
+          << text_of(copy_of(run != nullptr      ? run->block
+                             : arrive != nullptr ? arrive->block
+                                                 : leave->block))
           << (run != nullptr && run->sums ? " 1 " : " 0 ") << (kept ? 0 : -1) << ' '
           << (kept ? plan.places[kept->buffer].offset + kept->offset : 0) << '\n';
       for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
