@@ -40,7 +40,7 @@ void expect_options(const PlanCommand& command) {
   refuse(!command.budget.empty(), "--budget");
   refuse(command.print_loops, "--print-loops");
   refuse(!command.plan.near.empty(), "--near");
-  refuse(!command.offsets.empty(), "--offsets");
+  refuse(!command.offsets.empty() && command.offsets != "constant", "--offsets");
   for (const WantedFile& file : command.files()) {
     if (file.holds != Holds::json && file.holds != Holds::header)
       throw UsageError(fmt::format(

@@ -420,7 +420,7 @@ FitQuestion fit_question(const std::string& text, const ModelTexts& texts, const
 }
 
 std::optional<FoundOpenRows> fit_rows(PlanCommand& command, const PlanOptions& options) {
-  if (!options.stream || options.io != Io::rows) return std::nullopt;
+  if (!options.stream || options.io != Io::rows || !command.offsets.empty()) return std::nullopt;
   const ReadTexts read = reader_of(command, options);
   const FitQuestion question = fit_question(command.fit, command.model, read);
   const ModelTexts texts = question.at(std::nullopt, question.range);
