@@ -431,12 +431,15 @@ std::optional<FoundOpenRows> fit_rows(PlanCommand& command, const PlanOptions& o
   std::optional<FoundOpenRows> rows = rows_of_range(command.inputs, texts, quick, read);
   if (!rows || !rows->planned || rows->planned->outcome != Outcome::fits) return std::nullopt;
   command.model = texts;
-  base::print(std::cerr,
-              "stowage: fit: every size of {} from {} to {}{} fits by rows, in the same {} bytes; none of "
-              "these sizes needs more\n",
-              base::quoted(question.second), *question.range.least, question.range.most,
-              question.range.step > 1 ? fmt::format(" in steps of {}", question.range.step) : "",
-              rows->planned->plan.summary.peak);
+  const OpenRowsReport& report = rows->report;
+  base::print(
+      std::cerr, "stowage: fit: every size of {} from {} to {}{} fits by rows, in the same {} bytes; {}\n",
+      base::quoted(question.second), *question.range.least, question.range.most,
+      question.range.step > 1 ? fmt::format(" in steps of {}", question.range.step) : "",
+      rows->planned->plan.summary.peak,
+      report.is_every_size
+          ? "all of them were checked"
+          : fmt::format("checked at {}, that it holds at others is evidence, not proof", report.checked));
   return rows;
 }
 
